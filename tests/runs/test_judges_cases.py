@@ -6,9 +6,13 @@ from typing import Any
 
 import orjson
 import pytest
+from starlette.testclient import TestClient
 
 from judgewright.judges import Registry
+from judgewright.runs.config import Environment
+from judgewright.runs.review import review_app
 
+from .review.conftest import OURS, PORT, TOKEN
 from .run_command import run_code as run
 
 PROMPT = Registry().get("groundedness")
@@ -115,3 +119,25 @@ def test_what_cannot_be_a_case_is_refused(folder: Path, capsys: pytest.CaptureFi
     bare = [{**row, "label": None} for row in rows(5)]
     (folder / "rows.jsonl").write_bytes(b"\n".join(map(orjson.dumps, bare)))
     assert run(*at) == 2
+
+
+def test_the_page_shows_a_bank_and_what_came_as_text(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A judge's page has how cases are chosen and the first of them; no text of a row is markup."""
+    hostile = [{**row, "source": f"<script>alert({i})</script>"} for i, row in enumerate(rows())]
+    (folder / "rows.jsonl").write_bytes(b"\n".join(map(orjson.dumps, hostile)))
+    version = cases(capsys, "--reason", "why")["version"]
+    assert run("judges", "use", f"groundedness@{version}") == 0
+    app = review_app(folder, token=TOKEN, port=PORT, environment=Environment())
+    cookies = {f"judgewright-{PORT}": TOKEN}
+    with TestClient(app, base_url=OURS, cookies=cookies) as visitor:
+        page = visitor.get("/judges/groundedness").text
+        at = f"/judges/groundedness/diff?from={PROMPT.version}&to={version}"
+        difference = visitor.get(at).text
+    for text in (page, difference):
+        assert "4 decided cases, the nearest of 30, as many of each decision (bank " in text
+        assert "&lt;script&gt;alert(0)" in text
+        assert "reason: the year differs" in text
+        assert "and 20 more cases" in text
+        assert "<script>alert" not in text
