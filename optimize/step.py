@@ -208,6 +208,7 @@ class Step:
         return Workbench(
             ask=self._ask,
             train=inside,
+            dataset=state.train.dataset,
             try_out=try_out,
             seed=self.run.settings.seed * 1_000 + self.number,
             watch=self.run.services.watch,

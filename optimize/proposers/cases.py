@@ -51,15 +51,11 @@ class ShowCases:
 
         Args:
             prompt: The prompt, with its texts as they are to be tried.
-            brief: What the optimizer model is told: the slice, and the column of reasons.
+            brief: What the optimizer model is told; it has the column of reasons.
             bench: The training rows.
         """
-        dataset = bench.train.judged.dataset
-        rows = dataset.rows
-        if self.only_slice:
-            inside = brief.goal.target.member(dataset)
-            rows = tuple(row for row, member in zip(rows, inside, strict=True) if member)
-        bank = CaseBank.of(rows, dataset.labels, prompt.inputs, reason=brief.explanation)
+        dataset = bench.train.judged.dataset if self.only_slice else bench.dataset
+        bank = CaseBank.of(dataset.rows, dataset.labels, prompt.inputs, reason=brief.explanation)
         if not len(bank):
             return prompt
         cases = Cases(bank=bank, count=self.count, by=self.by, max_tokens=MOST_TOKENS)

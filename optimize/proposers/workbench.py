@@ -13,6 +13,7 @@ import numpy as np
 
 from ...judges import (
     Completion,
+    Dataset,
     FloatArray,
     JudgedDataset,
     JudgePrompt,
@@ -77,6 +78,8 @@ class Workbench:
     train: Trial
     """The target's training rows with their last known verdicts and losses; a row that no minibatch
     drew since the prompt changed still has an earlier prompt's."""
+    dataset: Dataset
+    """All training rows, those outside the target too."""
     try_out: Callable[[JudgePrompt, Sequence[Row]], Trial]
     """Judges training rows with a prompt, through the judge's client, budget and cache."""
     seed: int

@@ -60,7 +60,13 @@ class AppState:
     @property
     def bench(self) -> Workbench:
         """What the proposer is given."""
-        return Workbench(ask=self.ask, train=self.train, try_out=self.try_out, seed=self.seed)
+        return Workbench(
+            ask=self.ask,
+            train=self.train,
+            dataset=self.train.judged.dataset,
+            try_out=self.try_out,
+            seed=self.seed,
+        )
 
     def ask(self, requests: Sequence[Request]) -> list[Completion]:
         """Answer, and keep what was asked."""
