@@ -1,4 +1,4 @@
-from .cases import Case, CaseBank, Cases, read_cases
+from .cases import INLINE, WAYS, Case, CaseBank, Cases, bank_path, read_cases
 from .duplicates import Clusters, TextCodes, join_near_duplicates, mix
 from .errors import (
     BudgetSpent,
@@ -114,6 +114,7 @@ __all__ = [
     "DATA_NOTICE",
     "DEFAULT_SHARES",
     "FIRST_ROWS",
+    "INLINE",
     "LOGIT_EDGE",
     "MOST_CHARACTERS",
     "MOST_LINES",
@@ -123,6 +124,7 @@ __all__ = [
     "PROBABILITY_METRICS",
     "SIMILAR",
     "VERDICT_LIMIT",
+    "WAYS",
     "Answer",
     "Benchmark",
     "BoolArray",
@@ -189,6 +191,7 @@ __all__ = [
     "WorldError",
     "apply_rule",
     "ask_instruction",
+    "bank_path",
     "best_threshold",
     "by_column",
     "calibrate",

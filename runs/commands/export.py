@@ -22,7 +22,15 @@ from ..actions.export import (
     tool_entry,
 )
 from ..config.environment import read_environment
-from ..exports import GONE, TARGETS, Verification, build_manifest, read_export, verify_export
+from ..exports import (
+    GONE,
+    TARGETS,
+    Verification,
+    build_manifest,
+    make_files,
+    read_export,
+    verify_export,
+)
 from ..store.workspace import Workspace
 from ..terminal import answer, inline, say, say_json
 from .decorators import REQUIRED, json_option, reads_workspace, takes
@@ -127,7 +135,7 @@ def judge(
     about: dict[str, object] = {"judge": prompt.name, "version": prompt.version, "target": target}
     origin = {"provenance": dict(context.provenance)}
     if out is None and registry is None and not verify:
-        bundle = chosen.write(context)
+        context, bundle = make_files(context, chosen)
         if len(bundle.files) > 1 and not as_json:
             raise InputError(
                 f"--to {target} writes {len(bundle.files)} files", hint="name a folder with --out"

@@ -1,5 +1,5 @@
 from .adapter import RESERVED, Adapter, stem
-from .archive import PackedExport, pack_export
+from .archive import PackedExport, make_files, pack_export
 from .manifest import MANIFEST_NAME, Export, build_manifest, read_export, text_digest
 from .push import push_export
 from .readme import README_NAME
@@ -43,6 +43,7 @@ __all__ = [
     "fill",
     "jinja",
     "join_literals",
+    "make_files",
     "named_target",
     "pack_export",
     "push_export",

@@ -13,6 +13,7 @@ from keyword import iskeyword
 from typing import Any, Literal
 
 from ...judges import JudgePrompt, Row
+from .carried_cases import cases_body, chooser_files
 from .source_text import comment_text, json_text
 from .stored_prompts import PROMPT, STORED
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap
@@ -79,7 +80,12 @@ class Adapter:
             own[f"{module}.yaml"] = _render(adapter_text(self.task), values)
         how = self.how_choice if chooses and self.how_choice else self.how
         return ExportedFiles(
-            files={**own, JUDGE_FILE: json_text(judge_body(context)), **reader()},
+            files={
+                **own,
+                JUDGE_FILE: json_text(judge_body(context)),
+                **reader(),
+                **chooser_files(prompt),
+            },
             own_fences=self.own_fences,
             differences=(*self.differences, *notes, *calibration_notes(context)),
             also_sends=tuple(self.also_sends),
@@ -152,6 +158,7 @@ def judge_body(context: ExportContext) -> dict[str, Any]:  # Any: JSON
         "form": dict(prompt.reply_form),
         "threshold": threshold if math.isfinite(threshold) else None,
         "request": context.request,
+        **cases_body(prompt),
     }
 
 

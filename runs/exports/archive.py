@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...judges import InputError, load_prompt
+from ...judges import INLINE, InputError, load_prompt
+from .carried_cases import bank_files, require_carried
 from .manifest import MANIFEST_NAME, build_manifest
 from .readme import README_NAME, readme_text
 from .source_text import json_text
-from .target import ExportContext, ExportedFiles, Refused, Target
+from .target import ExportContext, ExportedFiles, Target
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
@@ -55,13 +56,17 @@ def make_files(context: ExportContext, target: Target) -> tuple[ExportContext, E
     Raises:
         Refused: The tool cannot carry the judge.
     """
-    if context.prompt.cases is not None:
-        raise Refused(
-            f"{context.prompt.name!r} shows decided cases before each row, and no export does yet"
-        )
-    # Verification has only the judge's YAML, so what is written starts from the YAML too.
-    context = replace(context, prompt=load_prompt(context.prompt.to_yaml()))
-    return context, target.write(context)
+    cases = context.prompt.cases
+    require_carried(context.prompt)
+    # Verification has only the judge's YAML, so what is written starts from the YAML too; cases are
+    # equal where their bank is.
+    prompt = load_prompt(replace(context.prompt, cases=None).to_yaml())
+    context = replace(context, prompt=replace(prompt, cases=cases))
+    exported = target.write(context)
+    if cases is not None and len(cases.bank) > INLINE:
+        # Without it the judge in the manifest could not be loaded.
+        exported = replace(exported, files={**exported.files, **bank_files(context.prompt)})
+    return context, exported
 
 
 def pack_export(context: ExportContext, target: Target) -> PackedExport:

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from ...judges import DecisionRule, InputError, JudgePrompt, load_prompt
+from .carried_cases import same_cases_note
 from .target import ALSO_SENT, LOW_IS_GOOD, ExportContext, ExportedFiles, Target
 from .template_parts import FENCE_DIFFERENCE
 
@@ -33,7 +34,11 @@ class Export:
     @property
     def judge(self) -> JudgePrompt:
         """The judge it was made of."""
-        return load_prompt(self.body["judge"]["yaml"], origin=f"the manifest in {self.folder}")
+        return load_prompt(
+            self.body["judge"]["yaml"],
+            origin=f"the manifest in {self.folder}",
+            folder=self.folder,
+        )
 
     @property
     def context(self) -> ExportContext:
@@ -54,7 +59,9 @@ def build_manifest(
     prompt, rule = context.prompt, context.rule
     differences = [*exported.differences, *(ALSO_SENT[name] for name in exported.also_sends)]
     if not exported.own_fences:
-        differences.append(FENCE_DIFFERENCE)
+        differences += [FENCE_DIFFERENCE, *same_cases_note(prompt, "here")]
+    elif target.push is not None:
+        differences += same_cases_note(prompt, "of the prompt that the store gets")
     if prompt.scale.low_is_good:
         differences.append(LOW_IS_GOOD)
     if rule.calibration is not None and not exported.calibrated:

@@ -10,7 +10,9 @@ from typing import Any
 import orjson
 import yaml
 
-from .adapter import JUDGE_FILE, adapter_text, calibration_notes, judge_body
+from ...judges import JudgePrompt
+from .adapter import JUDGE_FILE, adapter_text, calibration_notes, judge_body, reader
+from .carried_cases import chooser_files
 from .source_text import comment_text, json_text
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import template_messages
@@ -18,6 +20,8 @@ from .template_syntaxes import chat_messages, jinja
 
 CONFIG, RUBRIC, GRADER = "promptfooconfig.yaml", "rubric.json", "promptfoo_grader.mjs"
 READER = "reply_reading.mjs"
+PROMPT = "promptfoo_prompt.py"
+"""What makes the messages of a judge with cases, in place of the rubric."""
 _RESERVED = ("output", "rubric", "env")
 """Variables that promptfoo sets itself where a rubric is rendered."""
 _HOW = {
@@ -29,7 +33,8 @@ _HOW = {
 _DIFFERENCES = (
     (
         "promptfoo changes a test's variables before the judge sees them: text that starts with"
-        " `file://` is replaced by that file, and `{{name}}` in it by the variable of that name."
+        " `file://` is replaced by that file, `{{name}}` in it by the variable of that name, and"
+        " one line break at its end is taken off."
     ),
     (
         "promptfoo reads an output under test that is JSON and writes it anew; give it as a"
@@ -41,6 +46,9 @@ _DIFFERENCES = (
         " that there is no verdict."
     ),
 )
+_PYTHON = """\
+# Python 3.11 or newer chooses the decided cases; PROMPTFOO_PYTHON names another than `python`
+"""
 _COMMENT = """\
 # {origin}
 # Written by Judgewright for promptfoo. {how}
@@ -61,10 +69,6 @@ def write_promptfoo(context: ExportContext) -> ExportedFiles:
     for field in prompt.inputs:
         if field in _RESERVED:
             raise Refused(f"promptfoo sets the variable {field!r} itself; rename the field")
-    last = prompt.inputs[-1]
-    rename = {last: f"{last} if {last} is defined else output"}
-    # Nunjucks reads what Jinja reads.
-    messages = chat_messages(template_messages(prompt), jinja, rename)
     labels = ", ".join(scale.labels)
     how = _HOW[scale.kind].format(low=scale.low, high=scale.high, labels=labels)
     scores = ScoreMap.of(context, how, shares=True)
@@ -72,20 +76,32 @@ def write_promptfoo(context: ExportContext) -> ExportedFiles:
     return ExportedFiles(
         files={
             CONFIG: _comment(context, how) + _config(context, scores),
-            RUBRIC: json_text(messages),
+            **_prompt_files(prompt),
             JUDGE_FILE: json_text(judge_body(context)),
             GRADER: adapter_text(GRADER),
             READER: adapter_text(READER),
         },
+        own_fences=prompt.cases is not None,
         differences=(*_DIFFERENCES, *(calibration_notes(context) if probability else ())),
         scores=scores,
         unscored="counted as 0",
         usage=(
+            f"{'' if prompt.cases is None else _PYTHON}"
             "# in promptfooconfig.yaml: your prompts, providers and tests, and the model that"
             " judges\nnpx promptfoo@0.123 validate -c promptfooconfig.yaml\nnpx promptfoo@0.123"
             " eval -c promptfooconfig.yaml"
         ),
     )
+
+
+def _prompt_files(prompt: JudgePrompt) -> dict[str, str]:
+    """Return what makes the messages: a rubric, or a function where cases are chosen by the row."""
+    if prompt.cases is not None:
+        return {PROMPT: adapter_text(PROMPT), **reader(), **chooser_files(prompt)}
+    last = prompt.inputs[-1]
+    rename = {last: f"{last} if {last} is defined else output"}
+    # Nunjucks reads what Jinja reads.
+    return {RUBRIC: json_text(chat_messages(template_messages(prompt), jinja, rename))}
 
 
 def _comment(context: ExportContext, how: str) -> str:
@@ -117,7 +133,7 @@ def _config(context: ExportContext, scores: ScoreMap) -> str:
         threshold = math.nextafter(1.0, 2.0)  # promptfoo passes over a threshold that is not finite
     judging = {"id": f"openai:chat:{context.model}", "config": model}
     defaults = {
-        "rubricPrompt": f"file://{RUBRIC}",
+        "rubricPrompt": f"file://{RUBRIC}" if context.prompt.cases is None else f"{name}@{version}",
         "provider": {"id": f"file://{GRADER}", "config": {"provider": judging}},
     }
     assertion = {

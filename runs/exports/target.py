@@ -52,6 +52,7 @@ def request_settings(
         judge: How it is asked.
         model: What the model's settings make of it.
     """
+    prompt = replace(prompt, cases=None)  # which change the messages alone
     empty_row = Row(id="", inputs=dict.fromkeys(prompt.inputs, ""))
     body = model.apply(judge_request(prompt, empty_row, settings=judge)).body()
     return {name: value for name, value in body.items() if name != "messages"}

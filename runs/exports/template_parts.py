@@ -93,6 +93,8 @@ def _user_parts(prompt: JudgePrompt, example: Example | None) -> Iterator[Templa
     """Cut the user message into parts; with an example, its inputs stand in the place of the
     fields.
     """
+    if example is None and prompt.cases is not None:
+        yield prompt.shown_cases.choice.first_text()
     for part in split_placeholders(prompt.template):
         if isinstance(part, Field):
             yield f"<{part.name}>\n"

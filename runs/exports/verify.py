@@ -156,6 +156,9 @@ def _check(
     rows: Sequence[Mapping[str, str]],
 ) -> Verification:
     judge = export.judge
+    if judge.cases is not None:  # rows that have near cases, and whose own case may not stand there
+        for case in judge.cases.bank.cases[:MOST_ALIKE]:
+            rows = [*rows, {name: text.strip() for name, text in case.inputs.items()}]
     inputs = [*hostile_rows(judge), *({name: row[name] for name in judge.inputs} for row in rows)]
     forms = reply_forms(judge)
     scale = {"labels": list(judge.scale.labels), "kind": judge.scale.kind, "low": judge.scale.low}

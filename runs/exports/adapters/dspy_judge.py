@@ -118,7 +118,7 @@ class JudgeAdapter(dspy.Adapter):
         messages = [{"role": "system", "content": JUDGE.system if same else signature.instructions}]
         for demo in demos:
             reply = demo.get(REPLY) or self.format_reply(signature, demo)
-            messages.append({"role": "user", "content": JUDGE.user_text(demo)})
+            messages.append({"role": "user", "content": JUDGE.row_text(demo)})
             messages.append({"role": "assistant", "content": reply})
         return [*messages, {"role": "user", "content": JUDGE.user_text(inputs)}]
 

@@ -1,8 +1,9 @@
 """A judge that Judgewright exported, as `judge.json` beside this file says it: what it is shown,
 how it is asked, and how its replies are read.
 
-It needs Python 3.11 and `reply_reading.py` beside it. Nothing of it is made for one judge: the same
-two files lie in every export.
+It needs Python 3.11 and `reply_reading.py` beside it; where the judge shows decided cases, also
+`plain_cases.py` and the bank. Nothing of it is made for one judge: the same files lie in every
+export.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reply_reading import Reading, Unreadable, plain_finish, read_text, require_whole, turned
+
+if TYPE_CHECKING:
+    from plain_cases import CaseChoice
 
 __all__ = ["Judge", "Unreadable", "joined", "judge_beside", "turned"]
 SCHEMA = 1
@@ -68,9 +72,23 @@ class Judge:
         self._template: str = judge["template"]
         self._reply: str = judge["reply"]
         self._form: Any = judge["form"]
+        self._cases: CaseChoice | None = None
+        if "cases" in judge:
+            from plain_cases import read_choice  # which lies beside judges that have cases
+
+            self._cases = read_choice(judge["cases"], Path(path).parent, self.inputs)
 
     def user_text(self, row: Mapping[str, str]) -> str:
-        """Return the message that shows a row; its text stands in fences whose tag it cannot
+        """Return the message that shows a row, and before it the decided cases of a judge that has
+        any.
+        """
+        texts = {name: row[name] for name in self.inputs}
+        if self._cases is None:
+            return self.row_text(texts)
+        return self._cases.text(texts) + self.row_text(self._cases.without_tag(texts))
+
+    def row_text(self, row: Mapping[str, str]) -> str:
+        """Return the message without cases; a row's text stands in fences whose tag it cannot
         know.
         """
         texts = {name: row[name] for name in self.inputs}
@@ -95,7 +113,7 @@ class Judge:
             literal: Returns literal text as the syntax has it.
             field: Returns the place of a field, given its name.
         """
-        user = ""
+        user = "" if self._cases is None else literal(self._cases.first_text())
         for number, piece in enumerate(PLACEHOLDER.split(self._template)):
             user += f"<{piece}>\n{field(piece)}\n</{piece}>" if number % 2 else literal(piece)
         fixed = [{**message, "content": literal(message["content"])} for message in self._before]

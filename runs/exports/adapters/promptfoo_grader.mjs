@@ -2,13 +2,15 @@
 
 import { readFileSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 import { readReply } from './reply_reading.mjs';
 
 const judge = JSON.parse(readFileSync(new URL('judge.json', import.meta.url), 'utf8'));
 const NAME = `${judge.name}@${judge.version}`;
 const { low, high } = judge.form;
+// chooses the decided cases that stand before a row, where the judge has any
+const CASES = `python:${fileURLToPath(new URL('promptfoo_prompt.py', import.meta.url))}`;
 
 export default class Judge {
   constructor({ config }) {
@@ -28,6 +30,15 @@ export default class Judge {
       return { error: `${NAME}: the test has no variable ${missing}` };
     }
     this.model ??= load(this.config);
+    if (judge.cases) {
+      const row = judge.inputs.map((name) => [name, context.vars[replaced(name) ? 'output' : name]]);
+      this.cases ??= load({ provider: CASES });
+      const made = await (await this.cases).callApi(JSON.stringify(Object.fromEntries(row)), context);
+      if (made.error) {
+        return { error: `${NAME}: ${made.error}` };
+      }
+      prompt = made.output;
+    }
     const response = await (await this.model).callApi(prompt, context, options);
     if (response.error) {
       return response;

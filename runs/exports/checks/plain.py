@@ -24,9 +24,9 @@ def check_python(folder, cases):
 
 def check_yaml(path, cases):
     """Check the prompt file in Judgewright itself."""
-    from judgewright.judges import Row, load_prompt
+    from judgewright.judges import Row, read_prompt
 
-    prompt = load_prompt(path.read_text(encoding="utf-8"))
+    prompt = read_prompt(path, edited=False)
     rendered = []
     for row in cases["rows"]:
         messages = prompt.messages(Row(id="", inputs=row))
@@ -69,7 +69,12 @@ def main():
     if cases["target"] == "python":
         check_python(folder, cases)
         return
-    (path,) = (file for file in folder.iterdir() if file.name not in ("manifest.json", "README.md"))
+    beside = ("manifest.json", "README.md")
+    (path,) = (
+        file
+        for file in folder.iterdir()
+        if file.name not in beside and not file.name.endswith(".cases.jsonl")
+    )
     CHECKS[cases["target"]](path, cases)
 
 

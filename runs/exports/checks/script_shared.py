@@ -115,7 +115,9 @@ def require_rendered(module, rows, render):
         if re.search(r"\{\{", "".join(row.values())):
             continue
         rendered = fixed_fences(render(row), inputs)  # LangChain's demonstrations have their own
-        if rendered != fixed_fences(module.JUDGE.messages(row), inputs):
+        # As it is where all rows have the same cases.
+        messages = module.JUDGE.open_messages(str, row.__getitem__)
+        if rendered != fixed_fences(messages, inputs):
             sys.exit(f"the stored prompt: row {number} renders as another text")
 
 

@@ -1,0 +1,17 @@
+"""The messages of the judge in `judge.json`, for the grader beside this file: the decided cases
+that stand before a row are chosen here, by Python's standard library.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parent))
+from judgewright_judge import judge_beside
+
+JUDGE = judge_beside(__file__)
+
+
+def call_api(prompt, options, context):
+    """Return the messages for a row, a JSON object of the judge's inputs."""
+    return {"output": json.dumps(JUDGE.messages(json.loads(prompt)))}
