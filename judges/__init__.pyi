@@ -1,4 +1,4 @@
-from .cases import INLINE, WAYS, Case, CaseBank, Cases, bank_path, read_cases
+from .cases import WAYS, Case, CaseBank, Cases, bank_path, read_cases
 from .duplicates import Clusters, TextCodes, join_near_duplicates, mix
 from .errors import (
     BudgetSpent,
@@ -114,7 +114,6 @@ __all__ = [
     "DATA_NOTICE",
     "DEFAULT_SHARES",
     "FIRST_ROWS",
-    "INLINE",
     "LOGIT_EDGE",
     "MOST_CHARACTERS",
     "MOST_LINES",

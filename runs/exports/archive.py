@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...judges import INLINE, InputError, load_prompt
+from ...judges import InputError, load_prompt
 from .carried_cases import bank_files, require_carried
 from .manifest import MANIFEST_NAME, build_manifest
 from .readme import README_NAME, readme_text
@@ -60,12 +60,12 @@ def make_files(context: ExportContext, target: Target) -> tuple[ExportContext, E
     require_carried(context.prompt)
     # Verification has only the judge's YAML, so what is written starts from the YAML too; cases are
     # equal where their bank is.
-    prompt = load_prompt(replace(context.prompt, cases=None).to_yaml())
-    context = replace(context, prompt=replace(prompt, cases=cases))
+    prompt = replace(load_prompt(replace(context.prompt, cases=None).to_yaml()), cases=cases)
+    context = replace(context, prompt=prompt)
     exported = target.write(context)
-    if cases is not None and len(cases.bank) > INLINE:
+    if prompt.large_bank is not None:
         # Without it the judge in the manifest could not be loaded.
-        exported = replace(exported, files={**exported.files, **bank_files(context.prompt)})
+        exported = replace(exported, files={**exported.files, **bank_files(prompt)})
     return context, exported
 
 

@@ -41,7 +41,7 @@ def bank_files(prompt: JudgePrompt) -> dict[str, str]:
     if prompt.cases is None:
         return {}
     bank = prompt.cases.bank
-    return {bank_path(Path(), prompt.name, bank.version).name: bank.to_text()}
+    return {bank_path(Path(), bank.version).name: bank.to_text()}
 
 
 def chooser_files(prompt: JudgePrompt) -> dict[str, str]:
