@@ -222,7 +222,9 @@ class Cases:
         """Say in words which cases stand before a row."""
         ways = {"near": "the nearest of", "fixed": "the first of", "random": "drawn from"}
         way = ways.get(self.by, f"the nearest by {self.by} of")
-        even = ", as many of each decision" if self.balanced else ""
+        labels = self.bank.labels
+        each = "label" if labels is not None and labels.kind == "choice" else "decision"
+        even = f", as many of each {each}" if self.balanced else ""
         return f"{self.count} decided cases, {way} {len(self.bank):,}{even}"
 
     def seen(self, scale: OutputScale) -> list[Any]:  # Any: JSON

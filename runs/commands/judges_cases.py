@@ -120,5 +120,9 @@ def cases(
         named = ", ".join(map(inline, added.sealed[:_NAMED]))
         more = f" and {len(added.sealed) - _NAMED:,} more" if len(added.sealed) > _NAMED else ""
         lines.append(f"  left out   {len(added.sealed):,} that are sealed here: {named}{more}")
-    lines += [f"kept in {path}", f"measure it: judgewright bench {spec} ROWS --model NAME"]
+    bank = "" if new.large_bank is None else f", its bank {new.large_bank.version} in a file beside"
+    lines += [
+        f"kept in {path}{bank if options.out else ''}",
+        f"measure it: judgewright bench {spec} ROWS --model NAME",
+    ]
     answer(body, "\n".join(lines), as_json=as_json)
