@@ -77,6 +77,12 @@ class Case:
             except UnicodeEncodeError:
                 raise PromptError("a case has a lone surrogate, half a letter") from None
 
+    @property
+    def key(self) -> str:
+        """Twelve hexadecimal digits that stand for it in any bank."""
+        body = orjson.dumps(self.to_json(), option=orjson.OPT_SORT_KEYS)
+        return hashlib.blake2b(body, digest_size=6).hexdigest()
+
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what is known of it; what is empty is left out."""
         body: dict[str, Any] = {"inputs": dict(self.inputs), "label": self.label}
@@ -207,6 +213,9 @@ class Cases:
     """Of all cases of a row together, by the stated estimate; a longer one is passed over."""
     encode: Encode | None = field(default=None, compare=False, repr=False)
     """The embeddings model that `by` names, once it is at hand."""
+    hidden: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
+    """Keys of cases that are not shown where the judge is measured, because they are sealed there;
+    the judge is the same version."""
 
     def __post_init__(self) -> None:
         if not self.bank.cases:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import re
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -380,6 +380,17 @@ class JudgePrompt:
                 folder.mkdir(parents=True, exist_ok=True)
                 self.large_bank.write(path)
         return folder
+
+    def hiding(self, keys: Collection[str]) -> JudgePrompt:
+        """Return the same version that does not show some decided cases, by their keys."""
+        if self.cases is None or not keys:
+            return self
+        return replace(self, cases=replace(self.cases, hidden=self.cases.hidden | {*keys}))
+
+    @property
+    def hidden_cases(self) -> tuple[str, ...]:
+        """Keys of the decided cases that are not shown, sorted."""
+        return () if self.cases is None else tuple(sorted(self.cases.hidden))
 
     @property
     def large_bank(self) -> CaseBank | None:

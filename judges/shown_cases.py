@@ -51,6 +51,8 @@ class ShownCases:
             tokens = [approximate_tokens(text) for text in texts]
             self.showing = replace(self.showing, max_tokens=cases.max_tokens, tokens=tokens)
             self.choice = CaseChoice(cases.bank.cases, self.showing)
+        keys = enumerate(case.key for case in cases.bank.cases) if cases.hidden else ()
+        self._hidden = {number for number, key in keys if key in cases.hidden}
         self._vectors: FloatArray | None = None
         """Of the bank, by the embeddings model; asked for once."""
 
@@ -66,7 +68,10 @@ class ShownCases:
 
     def choose(self, row: Row) -> tuple[int, ...]:
         """Return the numbers of the cases for a row, in the order in which they are shown."""
-        return self.choice.choose(row.inputs, self._order(row), id=row.id, group=row.group)
+        order = self._order(row)
+        if self._hidden:
+            order = [number for number in order if number not in self._hidden]
+        return self.choice.choose(row.inputs, order, id=row.id, group=row.group)
 
     def said_of(self, case: Case) -> tuple[str, int]:
         """Return a case's label as the judge would write it, and which decision it is: the label of

@@ -40,6 +40,7 @@ from ...judges.models import ask_together
 from ...slices import find_regressions
 from ..losses.objective import Objective
 from ..outcome import GateOutcome
+from .bank_rows import Evidence, without_banked
 from .decision_record import Decision
 from .digits import apart
 from .floors import FloorResult, hold_floor
@@ -53,6 +54,7 @@ from .guards import (
 )
 from .ledger import Ledger, LookRequest, judge_id
 from .projection import Projection, project
+from .row_fingerprints import open_to_hash
 from .unanswered import ask_again, count_against
 
 MIN_COVERAGE = 0.95
@@ -429,6 +431,26 @@ def open_for_report(
     return replace(parts.train, rows=tuple(rows)), len(ledger.looks(parts.final.content_hash))
 
 
+def unopened(evidence: Evidence) -> Decision:
+    """Return the decision where the holdout stays sealed: too little of it is evidence."""
+    return Decision(
+        outcome="undecided",
+        reason=f"{evidence.too_few}, and the holdout stays sealed",
+        target=None,
+        guards=(),
+        slice_change=None,
+        alpha=0.0,
+        look=0,
+        n=0,
+        coverage_before=0.0,
+        coverage_after=0.0,
+        worst_case=None,
+        rows_needed=None,
+        simulated=False,
+        veto=None,
+    )
+
+
 def gate(
     before: JudgePrompt,
     after: JudgePrompt,
@@ -446,7 +468,8 @@ def gate(
 ) -> Decision:
     """Enter a look in the ledger, open the holdout, judge both prompts on it, and decide.
 
-    Rows that either leaves unanswered are asked again, see `ask_again`.
+    Rows that either leaves unanswered are asked again, see `ask_again`. What stands in a bank of
+    decided cases of either is no evidence; where too little else is left, nothing is opened.
 
     Args:
         purpose, line: What the look is for, and whose looks it is counted among.
@@ -460,6 +483,9 @@ def gate(
     Raises:
         InputError: The holdout's looks are spent; fresh labels are needed.
     """
+    evidence = without_banked(open_to_hash(holdout), (before, after))
+    if evidence.too_few:
+        return unopened(evidence)
     look = ledger.begin(
         LookRequest(
             holdout=holdout.content_hash,
@@ -472,6 +498,8 @@ def gate(
         )
     )
     rows = holdout.open(look)
+    if evidence.left_out:
+        rows = evidence.rows
     old, new = ask_together([partial(judge, before, rows, 0), partial(judge, after, rows, 0)])
     old, new, rounds = ask_again(
         old,
@@ -488,8 +516,7 @@ def gate(
         in_slice=None if member is None else member(rows),
         exclude=exclude,
     )
-    decision = replace(
-        decision, reason="; ".join((decision.reason, *look.cautions)), asked_again=rounds
-    )
+    cautions = (*filter(None, (evidence.note,)), *look.cautions)
+    decision = replace(decision, reason="; ".join((decision.reason, *cautions)), asked_again=rounds)
     ledger.conclude(look, outcome=decision.outcome, reason=decision.reason)
     return decision

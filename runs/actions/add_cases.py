@@ -10,7 +10,7 @@ from statistics import mean
 from ...judges import CaseBank, Cases, Dataset, InputError, JudgePrompt
 from ...judges.cases import WAYS
 from ...judges.models.tokens import approximate_tokens
-from ..store.sealed_rows import seal_of
+from ..store.sealed_rows import sealed_rows
 from ..store.workspace import Workspace
 
 _TRIED = 50
@@ -61,7 +61,7 @@ def add_cases(
         raise InputError(f"no row of {dataset.name} has a reason under {reason!r}")
     labelled = [row for row in dataset.rows if row.label is not None]
     candidates = replace(dataset, rows=tuple(labelled))
-    is_sealed = seal_of(workspace, candidates, by="judges cases").sealed.tolist()
+    is_sealed = sealed_rows(workspace, candidates).tolist()
     rows = [row for row, sealed in zip(labelled, is_sealed, strict=True) if not sealed]
     if not rows:
         raise InputError(

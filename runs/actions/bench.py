@@ -58,7 +58,7 @@ from ...optimize.events import JudgeMeasured, write_event
 from ...optimize.holdout.row_fingerprints import KEY_COLUMN, row_keys
 from ..config.command_options import BenchOptions, ModelOptions, TrustOptions
 from ..config.environment import Environment
-from ..store.banks import keep_banks
+from ..store.banks import hidden_notes, hide_sealed, keep_banks
 from ..store.bench_config import BenchConfig, BenchSource
 from ..store.journal import RunJournal
 from ..store.model_tests import find_test
@@ -169,6 +169,7 @@ def run_bench(
         )
     if options.by is not None:
         require_column(dataset, options.by)
+    keep_banks(workspace, prompt)
     if seal:
         seal_first(workspace, dataset, None if source is None else source.path)
     read = read_open(workspace, dataset, sealed=sealed or show_all)
@@ -184,7 +185,7 @@ def run_bench(
     kept_rule = workspace.registry.kept_rule(prompt)
     rule = kept_rule.rule if kept_rule else None
     limit = models.max_tokens
-    keep_banks(workspace, prompt)
+    prompt = hide_sealed(workspace, prompt)
     config = BenchConfig.of(
         prompt, dataset, options, model=models.model, max_tokens=limit, rule=rule, source=source
     ).to_json()
@@ -210,7 +211,7 @@ def run_bench(
         claims = replies.claims
         if claims is not None:
             claims = claims.only({row.id for row in open_rows.dataset.rows})
-        notes: list[str] = []
+        notes = [*hidden_notes(prompt)]
         if kept_rule is not None:
             by = f"the kept rule {kept_rule.rule.version}"
             notes.append(f"decided by {by}: positive at {kept_rule.rule.threshold:g}")

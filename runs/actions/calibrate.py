@@ -27,6 +27,7 @@ from ...judges.registry import KeptRule
 from ...optimize.holdout.ledger import remember_split, split_with_memory
 from ..config.command_options import ModelOptions
 from ..config.environment import Environment
+from ..store.banks import hidden_notes, hide_sealed, keep_banks
 from ..store.ledger import HoldoutLedger
 from ..store.run_clients import start_run_client
 from ..store.sealed_rows import SEAL_FIRST, read_open
@@ -104,10 +105,12 @@ def run_calibration(
         WorldError: The endpoint, the budget or the disk stopped it; answers that came are recorded.
     """
     workspace.database.claim()
+    keep_banks(workspace, prompt)
+    prompt = hide_sealed(workspace, prompt)
     ledger = HoldoutLedger(workspace.database)
     parts = split_with_memory(ledger.memories(), None, dataset, shares)
     rows, sealed = parts.validation, int(read_open(workspace, dataset, way="").left_out.sum())
-    notes = parts.notes
+    notes = (*parts.notes, *hidden_notes(prompt))
     if sealed:
         of = f"{sealed:,} of all {len(dataset):,} rows are sealed by {SEAL_FIRST}"
         notes += (f"only the {len(rows):,} validation rows are read; {of}",)

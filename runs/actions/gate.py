@@ -26,13 +26,15 @@ from ...judges import (
 from ...judges.files import load_as_said
 from ...judges.splits import SEALED
 from ...optimize import Objective, RunSettings, decide
+from ...optimize.holdout.bank_rows import without_banked
+from ...optimize.holdout.gate import unopened
 from ...optimize.holdout.ledger import LookRequest
 from ...optimize.holdout.row_fingerprints import RowFingerprints
 from ...optimize.holdout.sides import known_sides
 from ...optimize.settings import require_probability
 from ...slices import parse_predicate
 from ..config.command_options import JudgeModelOptions
-from ..store.banks import banks_of, keep_banks
+from ..store.banks import banks_of, hidden_notes, hide_sealed, keep_banks
 from ..store.engines import check_engine, engine_record
 from ..store.ledger import HoldoutLedger
 from ..store.run_config import RunConfig
@@ -75,7 +77,10 @@ class TwoJudges:
         data: Path,
         reading: Mapping[str, Any],  # Any: JSON
     ) -> TwoJudges:
-        """Return two prompts with the rules that the workspace keeps for them."""
+        """Return two prompts with the rules that the workspace keeps for them, which do not show
+        the decided cases that are sealed here.
+        """
+        before, after = hide_sealed(workspace, before), hide_sealed(workspace, after)
         kept_rules = {
             prompt.version: workspace.registry.kept_rule(prompt) for prompt in (before, after)
         }
@@ -90,9 +95,14 @@ class TwoJudges:
             body: What it wrote.
             banks: See `banks_of`.
         """
+        before, after = (
+            load_prompt(body[side], origin=f"the run's prompt {side}", folder=banks)
+            for side in ("before", "after")
+        )
+        hidden = body.get("hidden_cases", ())
         return cls(
-            before=load_prompt(body["before"], origin="the run's first prompt", folder=banks),
-            after=load_prompt(body["after"], origin="the run's second prompt", folder=banks),
+            before=before.hiding(hidden),
+            after=after.hiding(hidden),
             data=Path(body["data"]),
             reading=body["reading"],
             rules={
@@ -125,7 +135,11 @@ class TwoJudges:
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `from_json` reads."""
-        prompts = {"before": self.before.to_yaml(), "after": self.after.to_yaml()}
+        prompts: dict[str, Any] = {
+            "before": self.before.to_yaml(),
+            "after": self.after.to_yaml(),
+            "hidden_cases": sorted({*self.before.hidden_cases, *self.after.hidden_cases}),
+        }
         rules = {version: rule.to_json() for version, rule in self.rules.items()}
         return prompts | {
             "data": str(self.data.resolve()),
@@ -146,7 +160,8 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateM
         raise InputError(
             f"{named(before)} and {named(after)} are the same prompt; there is nothing to decide"
         )
-    dataset = two.dataset()
+    evidence = without_banked(two.dataset(), (before, after))
+    dataset = evidence.rows
     if not terms.allow_opened:
         dataset = _holdout_of(workspace, dataset)
     empty = replace(dataset, rows=())
@@ -162,7 +177,7 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateM
     holdout = SealedRows(dataset, name="holdout", groups=groups)
     question = {**model.question(), "holdout": holdout.content_hash}
     question |= {**two.versions(), **terms.to_json()}
-    notes = list(dataset.notes)
+    notes = [*dataset.notes, *filter(None, (evidence.note,)), *hidden_notes(before, after)]
     for one in (before, after):
         rule = two.rules.get(one.version)
         if rule is not None:
@@ -176,7 +191,9 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateM
         check_engine(options)
         sent_by = engine_record(options)
 
-    def answer(run_id: str) -> tuple[dict[str, Any], ClientStats]:
+    def answer(run_id: str) -> tuple[dict[str, Any], ClientStats | None]:
+        if evidence.too_few:
+            return answered(None, unopened(evidence)), None
         _seal(workspace, run_id, dataset, terms)
         prompts = before, after
         return decide_with_model(workspace, run_id, prompts, holdout, terms, model, rules=two.rules)
@@ -397,7 +414,7 @@ def _of_hunks(workspace: Workspace, run: RunSummary) -> _Past:
     past = _of_optimization(workspace, read_run(workspace, config["question"]["of"]))
     composed = load_prompt(
         config["after"], origin="the run's composed prompt", folder=banks_of(workspace)
-    )
+    ).hiding(past.before.hidden_cases)
     both = (past.before.version, composed.version)
     rules = {version: rule for rule in past.rules.values() for version in both}
     return replace(past, run_id=run.run_id, after=composed, rules=rules)

@@ -30,6 +30,7 @@ from ...optimize.holdout.ledger import split_with_memory
 from ...optimize.settings import require_probability
 from ..config.command_options import Via
 from ..config.environment import SIMULATED, Allowance, Environment, open_model, parse_budget
+from ..store.banks import rows_seen
 from ..store.calls import CallStore
 from ..store.ledger import HoldoutLedger
 from ..store.model_tests import find_test
@@ -185,7 +186,7 @@ def _planned(workspace: Workspace, prepared: PreparedRun) -> PlannedRun:
     config = prepared.config
     remembered = HoldoutLedger(workspace.database).memories() if workspace.exists else ()
     parts = split_with_memory(
-        (*remembered, *sides_beside(Path(config.data))),
+        (*remembered, *rows_seen(workspace, prepared.prompt), *sides_beside(Path(config.data))),
         None,
         prepared.dataset,
         config.shares,

@@ -12,6 +12,7 @@ from ...optimize.options import option_fields
 from ...optimize.settings import require_judging, require_probability
 from ..config.command_options import ProposerOptions
 from ..config.environment import Environment, parse_budget
+from ..store.banks import hide_sealed
 from ..store.engines import check_engine
 from ..store.run_clients import open_exchange
 from ..store.run_config import RunConfig, open_proposer
@@ -87,6 +88,8 @@ def prepare_run(workspace: Workspace, config: RunConfig, environment: Environmen
         *PACKAGES_OF.get(config.proposer, ()),
         purpose=f"--proposer {config.proposer}",
     )
+    hidden = hide_sealed(workspace, config.judge).hidden_cases
+    config = replace(config, hidden_cases=config.hidden_cases or hidden)
     prompt = config.judge
     require_judging(prompt, config.settings())
     dataset = config.dataset()

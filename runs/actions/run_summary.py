@@ -229,7 +229,8 @@ class RunSummary:
     @cached_property
     def after(self) -> JudgePrompt | None:
         """The best candidate; None where the search found none, or none has been chosen yet."""
-        return None if self.best is None else self.best.judge(self.banks)
+        best = None if self.best is None else self.best.judge(self.banks)
+        return None if best is None else best.hiding(self.config.hidden_cases)
 
     @property
     def words_differ(self) -> bool:

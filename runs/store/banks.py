@@ -7,10 +7,17 @@ database.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from ...judges import JudgePrompt, WorkspaceError, write_beside
 from ...judges.cases import BANKS, bank_path
+from ...optimize.holdout.bank_rows import rows_of_bank
+from ...optimize.holdout.look_counting import find_memory
+from ...optimize.holdout.row_fingerprints import RowFingerprints
+from ...optimize.holdout.sides import SeenRows
+from .ledger import HoldoutLedger
+from .sealed_rows import sealed_rows
 from .workspace import Workspace
 
 
@@ -39,7 +46,10 @@ def _fetch(workspace: Workspace, version: str, path: Path) -> None:
 
 
 def keep_banks(workspace: Workspace, *prompts: JudgePrompt) -> None:
-    """Enter the banks of some prompts, before anything is entered that names them.
+    """Enter the banks of some prompts, before anything is entered that names them; the ledger is
+    told that their rows are open, so that none is ever sealed.
+
+    Rows that are sealed already stay so: `hide_sealed` leaves them out.
 
     Raises:
         WorkspaceError: The database or the folder cannot be written.
@@ -51,7 +61,50 @@ def keep_banks(workspace: Workspace, *prompts: JudgePrompt) -> None:
             workspace.database.submit(
                 lambda connection, values=values: connection.execute(_KEEP, values)
             ).result()
+        for seen in rows_seen(workspace, prompt):
+            HoldoutLedger(workspace.database).remember(seen.run_id, open=seen.open, sealed={})
     banks_of(workspace)
+
+
+def rows_seen(workspace: Workspace, prompt: JudgePrompt) -> tuple[SeenRows, ...]:
+    """Return the rows of a prompt's bank, but for those that are sealed, as the ledger is told of
+    them; nothing where it knows them already.
+    """
+    rows = rows_of_bank(prompt)
+    memories = HoldoutLedger(workspace.database).memories() if workspace.exists else ()
+    if rows is None or find_memory(memories, rows.name) is not None:
+        return ()
+    sealed = sealed_rows(workspace, rows)
+    seen = tuple(row for row, out in zip(rows.rows, sealed, strict=True) if not out)
+    fingerprints = RowFingerprints.of(replace(rows, rows=seen))
+    return (SeenRows(run_id=rows.name, open=fingerprints, sealed={}, opened={}),)
+
+
+def hide_sealed(workspace: Workspace, prompt: JudgePrompt) -> JudgePrompt:
+    """Return the same version that does not show the decided cases which are sealed here, or stand
+    in the group of a sealed row or are nearly the same.
+
+    Raises:
+        WorkspaceError: The ledger cannot be read.
+    """
+    rows = rows_of_bank(prompt)
+    if rows is None or prompt.cases is None:
+        return prompt
+    sealed = sealed_rows(workspace, rows)
+    return prompt.hiding(
+        [case.key for case, out in zip(prompt.cases.bank.cases, sealed, strict=True) if out]
+    )
+
+
+def hidden_notes(*prompts: JudgePrompt) -> tuple[str, ...]:
+    """Say how many decided cases of which prompt are not shown."""
+    return tuple(
+        f"{len(prompt.hidden_cases):,} of the {len(prompt.cases.bank):,} decided cases of"
+        f" {prompt.name}@{prompt.version} are not shown: they, their groups or near-duplicates are"
+        " sealed here"
+        for prompt in prompts
+        if prompt.cases is not None and prompt.hidden_cases
+    )
 
 
 _FIND = "SELECT 1 FROM bank WHERE version = ?"

@@ -62,6 +62,8 @@ class BenchConfig:
     max_tokens: int | None = None
     claims: Mapping[str, str] | None = None
     """Splitter, trivial and aggregate, where responses were judged claim by claim."""
+    hidden_cases: tuple[str, ...] = ()
+    """See `RunConfig.hidden_cases`."""
     listwise: str | None = None
     repeat: int = 1
     by: str | None = None
@@ -94,6 +96,7 @@ class BenchConfig:
             confidence=options.confidence,
             max_tokens=max_tokens,
             claims=of_claims if options.by_claim else None,
+            hidden_cases=prompt.hidden_cases,
             listwise=options.listwise,
             repeat=options.repeat,
             by=options.by,
@@ -123,7 +126,8 @@ class BenchConfig:
                 "an earlier version of Judgewright measured this, and kept no rows to look at",
                 hint="bench the judge again: what was asked is cached and costs nothing",
             )
-        return load_prompt(self.prompt, origin="the benchmark's prompt", folder=banks)
+        prompt = load_prompt(self.prompt, origin="the benchmark's prompt", folder=banks)
+        return prompt.hiding(self.hidden_cases)
 
     @property
     def decision_rule(self) -> DecisionRule | None:

@@ -51,6 +51,7 @@ from ..config.command_options import (
     Via,
 )
 from ..plugins import brought, load
+from .banks import hidden_notes
 from .engines import engine_of_run
 
 _RETIRED = ("ablate", "candidates", "gradients", "hunks", "screen_model", "scheduler", "workers")
@@ -84,6 +85,8 @@ class RunConfig(OptimizeOptions):
     """By which the same command finds the run again, see `identify`; empty in runs of earlier
     versions.
     """
+    hidden_cases: tuple[str, ...] = ()
+    """Keys of decided cases that were sealed when the run started, which it does not show."""
     banks: Path | None = None
     """Where the large banks are that the judge or the edit names; each workspace has its own, and
     it is not stored."""
@@ -132,14 +135,16 @@ class RunConfig(OptimizeOptions):
     @cached_property
     def judge(self) -> JudgePrompt:
         """The prompt the run starts from."""
-        return load_prompt(self.prompt, origin="the run's prompt", folder=self.banks)
+        prompt = load_prompt(self.prompt, origin="the run's prompt", folder=self.banks)
+        return prompt.hiding(self.hidden_cases)
 
     @cached_property
     def edited_judge(self) -> JudgePrompt | None:
         """A person's edit of it; None where another proposer writes."""
         if self.edit is None:
             return None
-        return load_prompt(self.edit, origin="the edit", folder=self.banks)
+        edited = load_prompt(self.edit, origin="the edit", folder=self.banks)
+        return edited.hiding(self.hidden_cases)
 
     @property
     def named_models(self) -> tuple[str, ...]:
@@ -223,7 +228,7 @@ class RunConfig(OptimizeOptions):
             raise InputError(
                 f"{files} has changed since the run started", hint="start a new run on the new rows"
             )
-        return rows
+        return replace(rows, notes=(*rows.notes, *hidden_notes(self.judge)))
 
 
 def read_rows(
