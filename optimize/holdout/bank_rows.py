@@ -12,7 +12,8 @@ import numpy as np
 from ...judges import BoolArray, Dataset, JudgePrompt, Row
 from ...judges.duplicates import Clusters, join_near_duplicates
 from .guards import MIN_GROUPS
-from .row_fingerprints import RowFingerprints, group_fingerprints
+from .row_fingerprints import GroupFingerprints, RowFingerprints, group_fingerprints, keys_of
+from .text_fingerprints import Fingerprints
 
 
 def rows_of_bank(prompt: JudgePrompt) -> Dataset | None:
@@ -30,6 +31,16 @@ def rows_of_bank(prompt: JudgePrompt) -> Dataset | None:
     ]
     name = f"decided cases ({bank.version})"
     return Dataset(rows=tuple(rows), labels=bank.labels or prompt.scale, name=name)
+
+
+def bank_fingerprints(rows: Dataset) -> RowFingerprints:
+    """Return the keys and fingerprints of rows whose groups tell little: of a bank that was put
+    together from several files. Every longer text is in it, however many of the rows have it.
+    """
+    keys = keys_of(rows)
+    texts = frozenset[bytes]().union(*(texts for _, texts in keys))
+    group = GroupFingerprints(len(rows), frozenset(key for key, _ in keys), texts)
+    return RowFingerprints((group,), Fingerprints.of(rows))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,13 +101,12 @@ def _met(rows: Dataset, cases: Dataset) -> BoolArray:
     """Return which rows are met again among the cases, shape (rows,): by keys of their group, by
     stretches of their texts, or as near-duplicates.
     """
-    groups = group_fingerprints(rows)
-    keys = RowFingerprints(groups.values()).shared_keys(RowFingerprints.of(cases))
-    by_key = {name for name, group in groups.items() if (group.rows | group.texts) & keys}
+    bank = bank_fingerprints(cases)
+    groups = group_fingerprints(rows).items()
+    by_key = {name for name, group in groups if (group.rows | group.texts) & bank.keys}
     met = np.array([row.group_key in by_key for row in rows.rows], np.bool_)
-    mine, theirs = RowFingerprints.of(rows).prints, RowFingerprints.of(cases).prints
-    if mine is not None and theirs is not None:
-        met |= mine.met_in(theirs).same
+    if bank.prints is not None:
+        met |= Fingerprints.of(rows).met_in(bank.prints).same
     every = [*rows.rows, *cases.rows]
     clusters = Clusters(len(every))
     join_near_duplicates(every, clusters)

@@ -339,8 +339,13 @@ def _keys(
 
 def row_keys(dataset: Dataset) -> list[bytes]:
     """Return the key of each row; `bench --out` writes it beside a verdict, under `KEY_COLUMN`."""
+    return [key for key, _ in keys_of(dataset)]
+
+
+def keys_of(dataset: Dataset) -> list[tuple[bytes, frozenset[bytes]]]:
+    """Return the key of each row and those of its longer texts, whoever else has them."""
     words: dict[str, tuple[bytes, int]] = {}
-    return [_keys(row, dataset, words)[0] for row in dataset.rows]
+    return [_keys(row, dataset, words) for row in dataset.rows]
 
 
 def _text_key(text: str, words: dict[str, tuple[bytes, int]]) -> tuple[bytes, int]:

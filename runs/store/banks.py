@@ -12,9 +12,8 @@ from pathlib import Path
 
 from ...judges import JudgePrompt, WorkspaceError, write_beside
 from ...judges.cases import BANKS, bank_path
-from ...optimize.holdout.bank_rows import rows_of_bank
+from ...optimize.holdout.bank_rows import bank_fingerprints, rows_of_bank
 from ...optimize.holdout.look_counting import find_memory
-from ...optimize.holdout.row_fingerprints import RowFingerprints
 from ...optimize.holdout.sides import SeenRows
 from .ledger import HoldoutLedger
 from .sealed_rows import sealed_rows
@@ -76,7 +75,7 @@ def rows_seen(workspace: Workspace, prompt: JudgePrompt) -> tuple[SeenRows, ...]
         return ()
     sealed = sealed_rows(workspace, rows)
     seen = tuple(row for row, out in zip(rows.rows, sealed, strict=True) if not out)
-    fingerprints = RowFingerprints.of(replace(rows, rows=seen))
+    fingerprints = bank_fingerprints(replace(rows, rows=seen))
     return (SeenRows(run_id=rows.name, open=fingerprints, sealed={}, opened={}),)
 
 

@@ -21,9 +21,10 @@ import numpy as np
 
 from ...judges import BoolArray, Dataset, InputError, JudgedDataset, Verdict
 from ...judges.splits import SEALED
+from ...optimize.holdout.bank_rows import bank_fingerprints
 from ...optimize.holdout.ledger import History, remember_split, split_with_memory
 from ...optimize.holdout.look_counting import LookRequest, requested_look
-from ...optimize.holdout.row_fingerprints import RowFingerprints, group_fingerprints, row_keys
+from ...optimize.holdout.row_fingerprints import RowFingerprints, keys_of, row_keys
 from ...optimize.holdout.sides import SeenRows, known_sides
 from .ledger import HoldoutLedger
 from .sides import SIDES_FILE, enter_sides
@@ -366,18 +367,15 @@ def sealed_rows(workspace: Workspace, dataset: Dataset) -> BoolArray:
     if not memories:
         return sealed
     sealed, _ = _find_sealed(history, dataset)
-    groups = group_fingerprints(dataset)
-    mine, keys = RowFingerprints(groups.values()), set[bytes]()
+    mine, shared = bank_fingerprints(dataset), set[bytes]()
     for memory in memories:
-        keys |= frozenset[bytes]().union(*map(mine.shared_keys, memory.sealed.values()))
-    met = {
-        name
-        for name, sides in known_sides(memories, dataset).items()
-        if sides & SEALED or (groups[name].rows | groups[name].texts) & keys
-    }
-    seen = tuple(memory.open for memory in history.memories)
-    in_group = np.array([row.group_key in met for row in dataset.rows], np.bool_)
-    return sealed | (in_group & ~_contained(row_keys(dataset), seen))
+        shared |= frozenset[bytes]().union(*map(mine.shared_keys, memory.sealed.values()))
+    sides, seen = known_sides(memories, dataset), tuple(one.open for one in history.memories)
+    alike = [
+        bool(sides[row.group_key] & SEALED) or key in shared or not shared.isdisjoint(texts)
+        for row, (key, texts) in zip(dataset.rows, keys_of(dataset), strict=True)
+    ]
+    return sealed | (np.array(alike, np.bool_) & ~_contained(row_keys(dataset), seen))
 
 
 def _unsealed(dataset: Dataset) -> Seal:
