@@ -12,7 +12,8 @@ import json
 import math
 import re
 import unicodedata
-from collections import Counter, defaultdict
+from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -393,19 +394,22 @@ class PlainNearestTexts:
 
     def __init__(self, texts: Sequence[str]) -> None:
         """Count the grams of the texts, which must be `plain`."""
-        counted = [Counter(_grams(text)) for text in texts]
-        spread = Counter(gram for counts in counted for gram in counts)
+        spread: Counter[str] = Counter()
+        for text in texts:
+            spread.update(set(_grams(text)))
         used = {g: idf(len(texts), n) for g, n in spread.items() if 1 < n <= most_texts(len(texts))}
         self._idf = used
-        postings: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+        # Numbers of texts and weights, as bytes: a large bank has millions.
+        self._postings = {gram: (array("i"), array("i")) for gram in used}
         squares = [0] * len(texts)
-        for number, counts in enumerate(counted):
-            for gram, n in counts.items():
+        for number, text in enumerate(texts):
+            for gram, n in Counter(_grams(text)).items():
                 if gram in used:
                     weight = _weight(n, used[gram])
-                    postings[gram].append((number, weight))
+                    numbers, weights = self._postings[gram]
+                    numbers.append(number)
+                    weights.append(weight)
                     squares[number] += weight * weight
-        self._postings = dict(postings)
         self._norms = [math.sqrt(square) for square in squares]
 
     def scores(self, text: str) -> list[float]:
@@ -417,7 +421,7 @@ class PlainNearestTexts:
         for gram, n in Counter(_grams(text)).items():
             if gram in self._postings:
                 own = _weight(n, self._idf[gram])
-                for number, weight in self._postings[gram]:
+                for number, weight in zip(*self._postings[gram], strict=True):
                     dots[number] += weight * own
         return [dot / norm if norm else 0.0 for dot, norm in zip(dots, self._norms, strict=True)]
 

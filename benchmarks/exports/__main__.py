@@ -3,13 +3,13 @@ and neither.
 
     python benchmarks/exports [TARGET ...] [--judges NAME,...] [--out FILE] [--environments .verify]
 
-Thirteen judges that ship and thirteen that are strange are exported, loaded in the tool, and asked
-about hostile rows and with more than forty replies each. The reference is no part of an export: the
-messages and the request are those that Judgewright's own client puts on the wire for the same row,
-and what each reply says, which score stands for it and how it is decided are written down in
-`replies.py`, `table.py` and `tried.py`. Only the scripts that start a tool are those of `export
-verify`; what they bring back is compared here anew. The line `judgewright` compares our own reading
-with what is written down.
+Thirteen judges that ship, thirteen that are strange and five with decided cases are exported,
+loaded in the tool, and asked about hostile rows and with more than forty replies each. The
+reference is no part of an export: the messages and the request are those that Judgewright's own
+client puts on the wire for the same row, and what each reply says, which score stands for it and
+how it is decided are written down in `replies.py`, `table.py` and `tried.py`. Only the scripts that
+start a tool are those of `export verify`; what they bring back is compared here anew. The line
+`judgewright` compares our own reading with what is written down.
 
 A difference is declared where the export's manifest names it. `--out` keeps a line of JSON for each
 judge in each target; what stands there is not tried again, so that the table can be made in pieces,
@@ -31,7 +31,7 @@ from typing import Any
 
 from replies import Reply, replies
 from table import MODEL, Tally, Wire, ask_ourselves, check_ourselves, compare
-from tried import HOSTILE, Tried, shipped, strange
+from tried import HOSTILE, Tried, shipped, strange, with_cases
 
 from judgewright.judges import JudgeSettings
 from judgewright.runs.exports import (
@@ -69,6 +69,11 @@ class Ours:
             {name: TEXTS[(i + j) % len(TEXTS)] for j, name in enumerate(names)}
             for i in range(len(TEXTS))
         ]
+        if tried.prompt.cases is not None:
+            for case in tried.prompt.cases.bank.cases[:6]:  # a case, and a row that is near to it
+                self.rows.append(dict(case.inputs))
+                cut = {name: " ".join(text.split()[::2]) for name, text in case.inputs.items()}
+                self.rows.append(cut)
         self.answers = [
             *([self.replies[0].body] * len(self.rows)),
             *(reply.body for reply in self.replies),
@@ -91,7 +96,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="keeps a line for each judge in each target")
     parser.add_argument("--environments", type=Path, default=ENVIRONMENTS)
     asked = parser.parse_args()
-    every = [*strange(), *shipped()]
+    every = [*strange(), *with_cases(), *shipped()]
     names = asked.judges.split(",") if asked.judges else [one.prompt.name for one in every]
     targets = asked.targets or [
         OURSELVES,

@@ -160,6 +160,11 @@ def _compare_messages(
             "messages", "fences", declared="Fences around row text are fixed tags here" in declared
         )
         return
+    if "The same decided cases stand before every row here" in declared:
+        (fixed, _), (b, shown) = _without_cases(fixed), _without_cases(b)
+        if fixed == b and shown:
+            tally.add("messages", "cases", declared=True)
+            return
     at = next((i for i, (x, y) in enumerate(zip(fixed, b, strict=False)) if x != y), -1)
     problem = (
         f"{len(b)} messages, not {len(a)}"
@@ -174,6 +179,13 @@ def _plain(messages: Any) -> Iterator[tuple[str, str]]:  # Any: JSON
         content = message["content"]
         text = content if isinstance(content, str) else "".join(part["text"] for part in content)
         yield message["role"], text
+
+
+def _without_cases(messages: list[tuple[str, str]]) -> tuple[list[tuple[str, str]], int]:
+    """Return messages without what stands before the row, and how many cases that were."""
+    role, text = messages[-1]
+    before, heading, row = text.rpartition("\n\nThe row to judge:\n\n")
+    return [*messages[:-1], (role, row)], before.count("</decided_case") if heading else 0
 
 
 def _around(expected: str, found: str) -> str:

@@ -1,12 +1,25 @@
-"""The judges of the table: thirteen that ship, and thirteen that are strange in some way."""
+"""The judges of the table: thirteen that ship, thirteen that are strange in some way, and five that
+show decided cases.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from judgewright.judges import DecisionRule, Example, JudgePrompt, OutputScale, Platt, Registry
+from judgewright.judges import (
+    BINARY,
+    Case,
+    CaseBank,
+    Cases,
+    DecisionRule,
+    Example,
+    JudgePrompt,
+    OutputScale,
+    Platt,
+    Registry,
+)
 from judgewright.judges.models import ModelSettings
 
 HOSTILE = (
@@ -239,6 +252,59 @@ def strange() -> list[Tried]:
             rule=DecisionRule(threshold=3.0),
         ),
     ]
+
+
+WORDS = ("ferry", "harbour", "mayor", "jobs", "bridge", "tax", "school", "ü", "海の家", "vote")
+
+
+def with_cases() -> list[Tried]:
+    """Return a judge of each kind of scale, with cases chosen in each way."""
+    usual, yes_or_no = Registry().get("groundedness"), Registry().get("answerability")
+    probability, routing = Registry().get("diras_probability"), Registry().get("routing")
+    grades, halves = ("0", "1", "2", "3"), (0.0, 0.25, 0.49, 0.5, 0.51, 1.0)
+    numbers = (0.0, 1.0, 2.0, 3.0)
+    near = Cases(bank=_bank(usual, 300, grades))
+    fixed = Cases(bank=_bank(usual, 9, grades), by="fixed", count=3)
+    drawn = Cases(bank=_bank(yes_or_no, 40, ("no", "yes")), by="random", max_tokens=400)
+    people = Cases(bank=_bank(probability, 60, ("0", "1"), BINARY), balanced=False)
+    labels = Cases(bank=_bank(routing, 60, routing.scale.labels), count=6)
+    names = ("orders", "inventory", "support", "staff")
+    return [
+        _tried("near_cases", "the nearest cases", replace(usual, cases=near), numbers, 2),
+        _tried("fixed_cases", "three fixed cases", replace(usual, cases=fixed), numbers, 2),
+        _tried(
+            "random_cases",
+            "cases that are drawn, within a limit of tokens",
+            replace(yes_or_no, cases=drawn),
+            (0.0, 1.0),
+            1,
+            ("no", "yes"),
+        ),
+        _tried(
+            "people_cases",
+            "cases of another scale than the judge's, and not balanced",
+            replace(probability, cases=people),
+            halves,
+            0.5,
+        ),
+        _tried("label_cases", "of labels", replace(routing, cases=labels), numbers, 1, names),
+    ]
+
+
+def _bank(
+    prompt: JudgePrompt, size: int, people: Sequence[str], labels: OutputScale | None = None
+) -> CaseBank:
+    """Return cases whose texts share words; one is hostile, but for what a template refuses."""
+    cases: list[Case] = []
+    for number in range(size):
+        words = [WORDS[(number * k + k * k) % len(WORDS)] for k in range(1, 31)]
+        inputs = {name: " ".join([name, *words, str(number)]) for name in prompt.inputs}
+        if number == 3:
+            inputs[prompt.inputs[0]] = HOSTILE.replace("{{{", "{ { {").replace("{{", "{ {")
+        reason = "They say so.\n" if number % 2 else ""
+        label = people[number % len(people)]
+        cases.append(Case(inputs=inputs, label=label, reason=reason, id=f"case {number}"))
+    return CaseBank(cases=tuple(cases), labels=labels)
 
 
 def _tried(
