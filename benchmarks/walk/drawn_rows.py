@@ -10,7 +10,7 @@ import json
 import random
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,16 +38,15 @@ class Task:
     name: str
     file: str
     label_scale: str
-    grouped_by: str
-    """The text that no two parts may share."""
-    longest: tuple[str, int]
-    """An input, and its characters at most."""
+    limited: str
+    """An input of at most so many characters."""
+    characters: int
     columns: tuple[str, ...]
     """Those that say nothing of the label; slices may use them."""
     most: int
     """Rows of a group."""
-    shares: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Of each sub-set in all rows; empty where rows are drawn as they come."""
+    shares: Mapping[str, float]
+    """Of each sub-set that is used in all rows."""
 
     @property
     def prompt(self) -> JudgePrompt:
@@ -63,75 +62,38 @@ class Task:
         return str(line["label"] >= (0.8 if self.name == "answer_relevance" else 1))
 
 
+# fmt: off
 TASKS = {
-    task.name: task
-    for task in (
-        Task(
-            name="groundedness",
-            file="groundedness_multi",
-            label_scale="binary",
-            grouped_by="source",
-            longest=("source", 1000),
-            columns=(
-                "dataset",
-                "task_type",
-                "granularity",
-                "model",
-                "domain",
-                "source_words",
-                "statement_words",
-            ),
-            most=3,
-            shares={
-                "begin": 0.19,
-                "climate_fever": 0.19,
-                "factcheck_gpt": 0.19,
-                "q2_wow": 0.19,
-                "expertqa": 0.13,
-                "faithbench": 0.11,
-            },
-        ),
-        Task(
-            name="context_relevance",
-            file="context_relevance_trec_dl",
-            label_scale="0..3@2",
-            grouped_by="query",
-            longest=("passage", 1000),
-            columns=(
-                "dataset",
-                "query_type",
-                "question_word",
-                "query_words",
-                "passage_words",
-                "query_term_overlap",
-            ),
-            most=8,
-            shares={"trec_dl19": 0.36, "trec_dl20": 0.43, "trec_dl23_llmjudge": 0.21},
-        ),
-        Task(
-            name="answer_relevance",
-            file="answer_relevance_human",
-            label_scale="probability@0.8",
-            grouped_by="query",
-            longest=("answer", 1200),
-            columns=("dataset", "generator", "domain", "query_words", "answer_words"),
-            most=3,
-            # Without mtrag_appropriateness: people saw a conversation that is no input here.
-            shares={
-                "expertqa_informativeness": 0.3,
-                "alce_utility_eli5": 0.23,
-                "alce_utility_asqa": 0.18,
-                "expertqa_usefulness": 0.18,
-                "haluquestqa_relevance": 0.11,
-            },
-        ),
-    )
+    "groundedness": Task(
+        name="groundedness", file="groundedness_multi", label_scale="binary",
+        limited="source", characters=1000, most=3,
+        columns=("dataset", "task_type", "granularity", "model", "domain", "source_words",
+                 "statement_words"),
+        shares={"begin": 0.19, "climate_fever": 0.19, "factcheck_gpt": 0.19, "q2_wow": 0.19,
+                "expertqa": 0.13, "faithbench": 0.11},
+    ),
+    "context_relevance": Task(
+        name="context_relevance", file="context_relevance_trec_dl", label_scale="0..3@2",
+        limited="passage", characters=1000, most=8,
+        columns=("dataset", "query_type", "question_word", "query_words", "passage_words",
+                 "query_term_overlap"),
+        shares={"trec_dl19": 0.36, "trec_dl20": 0.43, "trec_dl23_llmjudge": 0.21},
+    ),
+    # Without mtrag_appropriateness: people saw a conversation that is no input here.
+    "answer_relevance": Task(
+        name="answer_relevance", file="answer_relevance_human", label_scale="probability@0.8",
+        limited="answer", characters=1200, most=3,
+        columns=("dataset", "generator", "domain", "query_words", "answer_words"),
+        shares={"expertqa_informativeness": 0.3, "alce_utility_eli5": 0.23,
+                "alce_utility_asqa": 0.18, "expertqa_usefulness": 0.18,
+                "haluquestqa_relevance": 0.11},
+    ),
 }
+# fmt: on
 
 
 def read_lines(task: Task) -> list[tuple[Line, str]]:
     """Return the usable rows of the file, each text once, with the stratum of their labels."""
-    name, most = task.longest
     lines: list[tuple[Line, str]] = []
     seen: set[tuple[str, ...]] = set()
     ids: set[str] = set()
@@ -139,7 +101,11 @@ def read_lines(task: Task) -> list[tuple[Line, str]]:
         line = json.loads(text)
         inputs = tuple(str(line.get(one) or "") for one in task.prompt.inputs)
         stratum = task.decision(line)
-        usable = line["dataset"] in task.shares and len(line[name]) <= most and all(inputs)
+        usable = (
+            line["dataset"] in task.shares
+            and len(line[task.limited]) <= task.characters
+            and all(inputs)
+        )
         if usable and stratum is not None and inputs not in seen and line["id"] not in ids:
             seen.add(inputs)
             ids.add(line["id"])
@@ -152,14 +118,14 @@ def clusters_of(task: Task, lines: Sequence[tuple[Line, str]]) -> list[list[int]
     clusters = Clusters(len(lines))
     first: dict[tuple[str, str], int] = {}
     for i, (line, _) in enumerate(lines):
-        text = " ".join(str(line[task.grouped_by]).lower().split())
+        text = " ".join(str(line[task.prompt.inputs[0]]).lower().split())
         for key in (("group", str(line["group_id"])), ("text", text)):
             clusters.join(first.setdefault(key, i), i)
     whole = [
         Row(id=str(i), inputs={one: str(line[one]) for one in task.prompt.inputs})
         for i, (line, _) in enumerate(lines)
     ]
-    alone = [Row(id=row.id, inputs={"text": row.inputs[task.grouped_by]}) for row in whole]
+    alone = [Row(id=row.id, inputs={"text": row.inputs[task.prompt.inputs[0]]}) for row in whole]
     join_near_duplicates(whole, clusters)
     join_near_duplicates(alone, clusters)
     members: defaultdict[int, list[int]] = defaultdict(list)
