@@ -199,10 +199,14 @@ class CaseChoice:
         if self.showing.by == "random":
             seed = int.from_bytes(seed_of(text), "little")
             return sorted(numbers, key=lambda number: _mixed((number + seed) & _64_BITS))
+        scores = self.nearest().scores(text)
+        return sorted(numbers, key=lambda number: -scores[number])
+
+    def nearest(self) -> PlainNearestTexts:
+        """Return the cases, counted once."""
         if self._nearest is None:
             self._nearest = PlainNearestTexts(retrieval_texts(self.texts, self.showing.inputs))
-        scores = self._nearest.scores(text)
-        return sorted(numbers, key=lambda number: -scores[number])
+        return self._nearest
 
     def retrieval_text(self, inputs: Mapping[str, str]) -> str:
         """Return what is compared of a row with the cases."""
@@ -266,7 +270,10 @@ def read_choice(showing: Mapping[str, Any], folder: Path, inputs: Sequence[str])
         max_tokens=showing["max_tokens"],
         tokens=showing["tokens"],
     )
-    return CaseChoice(cases, how)
+    choice = CaseChoice(cases, how)
+    if how.by == "near":
+        choice.nearest()  # before a tool asks in several threads, of which each would count
+    return choice
 
 
 def _same_row_or_group(case: CaseText, id: str, group: str) -> bool:

@@ -184,11 +184,14 @@ def _short(value: object) -> str:
 
 
 def compare_messages(
-    export: Export, inputs: Mapping[str, str], sent: Sequence[Mapping[str, str]]
+    judge: JudgePrompt,
+    inputs: Mapping[str, str],
+    sent: Sequence[Mapping[str, str]],
+    *,
+    own_fences: bool,
 ) -> str:
     """Say where the messages of one row first differ from ours; empty where they are equal."""
-    judge = export.judge
-    if export.body["own_fences"]:
+    if own_fences:
         messages = judge.messages(Row(id="", inputs=inputs))
         return first_difference([{"role": m.role, "content": m.content} for m in messages], sent)
     return first_difference(fill(template_messages(judge), inputs), sent)

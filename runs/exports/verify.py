@@ -189,11 +189,16 @@ def _compare(
     loopback: Loopback,
 ) -> tuple[list[str], bool]:
     """Return the problems, and whether the tool asks and reads replies, or only makes messages."""
+    judge, own_fences = export.judge, bool(export.body["own_fences"])
+
+    def difference(row: Mapping[str, str], sent: Sequence[Mapping[str, str]]) -> str:
+        return compare_messages(judge, row, sent, own_fences=own_fences)
+
     if "rendered" in answer:
         if len(answer["rendered"]) != len(inputs):
             return [f"{len(answer['rendered'])} of {len(inputs)} rows were rendered"], False
         pairs = enumerate(zip(inputs, answer["rendered"], strict=True), start=1)
-        compared = ((number, compare_messages(export, row, sent)) for number, (row, sent) in pairs)
+        compared = ((number, difference(row, sent)) for number, (row, sent) in pairs)
         differing = [f"row {number}: {problem}" for number, problem in compared if problem]
         return _counted(differing), False
     outcomes = [Outcome.from_json(one) for one in answer["outcomes"]]
@@ -216,7 +221,7 @@ def _compare(
             one for body in bodies for one in compare_settings(export, body, model=MODEL)
         }:
             settings[problem] = settings.get(problem, 0) + 1
-        if problem := compare_messages(export, row, bodies[-1].get("messages") or ()):
+        if problem := difference(row, bodies[-1].get("messages") or ()):
             of_rows.append(f"{names[number]}: {problem}")
     of_settings = [f"the request, {count} times: {problem}" for problem, count in settings.items()]
     read = compare_outcomes(export, forms, outcomes, per_row=len(inputs))
