@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -52,3 +54,30 @@ def test_a_pair_is_decided_as_among_all_rows(one: str, other: str, cut: int, lon
         assert NearDuplicateOf(second)(first)
     assert NearDuplicateOf(first)(second) == NearDuplicateOf(second)(first)
     assert NearDuplicateOf(first)({name: text.upper() for name, text in first.items()})
+
+
+def test_the_form_of_a_kind_of_text_is_found_again_in_a_bank_of_a_thousand() -> None:
+    """What a quarter of the texts share tells their kind, and names that few share by chance do
+    not outweigh it.
+    """
+    forms = (
+        "Dear {}, kind regards",
+        "@{} hi there, hope it helps",
+        "CLAIM by {} on record",
+        "www.{}.example/page",
+    )
+    chance = random.Random(3)
+
+    def name() -> str:
+        return "".join(chance.choice("bdfgklmnprstvz") + chance.choice("aeiou") for _ in range(3))
+
+    def drawn(kind: int) -> str:
+        others = ", ".join(name() for _ in range(4))
+        return plain(f"{forms[kind].format(name())}. Nobody asked of {others}.")
+
+    bank = NearestTexts([drawn(i % 4) for i in range(1_000)])
+    own = 0
+    for kind in [0, 1, 2, 3] * 10:
+        nearest = np.argsort(-bank.scores(drawn(kind)), kind="stable")[:8]
+        own += int((nearest % 4 == kind).sum())
+    assert own > 0.85 * 40 * 8
