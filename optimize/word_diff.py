@@ -27,9 +27,9 @@ LONG = 2_000
 long.
 """
 
-LISTED = 10
+LISTED = 5
 """Cases of a bank that are shown, and those that came or went."""
-CASE_CHARACTERS = 300
+CASE_CHARACTERS = 200
 """Of each text of a case that is shown."""
 
 # A word with its inner dots, hyphens and apostrophes, one letter of a script that has no spaces, or

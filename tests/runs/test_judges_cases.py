@@ -139,5 +139,5 @@ def test_the_page_shows_a_bank_and_what_came_as_text(
         assert "4 decided cases, the nearest of 30, as many of each decision (bank " in text
         assert "&lt;script&gt;alert(0)" in text
         assert "reason: the year differs" in text
-        assert "and 20 more cases" in text
+        assert "and 25 more cases" in text
         assert "<script>alert" not in text

@@ -130,7 +130,7 @@ def test_of_cases_those_that_came_and_went_stand_in_a_diff() -> None:
     assert old.endswith("\n\nsource: text 0\nstatement: <b>s</b>\n=> 3\nreason: why")
     assert "text 2\n" not in old + new
     assert new.count("=> 3") == LISTED
-    assert new.endswith("and 27 more cases")
+    assert new.endswith("and 32 more cases")
     (gone,) = diff_prompts(few, PROMPT)
     assert {piece.kind for piece in gone.pieces} == {"old"}
     eight = replace(few, cases=replace(few.cases, count=8))
