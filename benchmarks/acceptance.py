@@ -23,7 +23,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -47,13 +47,11 @@ from judgewright.judges.metrics import wilson
 from judgewright.judges.models import MemoryRecord
 from judgewright.optimize import (
     Belief,
-    Chance,
     Changes,
     Mipro,
     Objective,
     RunContext,
     RunSettings,
-    Survivor,
     TextGrad,
     benchmark,
     chance_of,
@@ -242,22 +240,20 @@ def walk(task: Task, dataset: Dataset, client: Client, split: int, *, rows: int)
     prompt = Registry().get(task.judge)
     objective = read_objective(task.text, target=task.target, guards=task.guards)
     walked, evaluation = cut(dataset, split, rows=rows)
-    proposer, steps = (TextGrad(), 5) if split % 2 else (Mipro(), 2)
+    proposer, steps = (TextGrad(), 3) if split % 2 else (Mipro(), 2)
     settings = RunSettings(steps=steps, seed=split, shares=SHARES, look_anyway=True)
     services = open_services(client, proposer, f"{task.file} {task.target} {split}")
     parts = split_rows(prompt, walked, services, settings)
     baseline = benchmark(prompt, parts, services, settings)
     goal = set_goal(objective, baseline, services, settings)
     run = RunContext(prompt=prompt, parts=parts, goal=goal, services=services, settings=settings)
-    state = search(run, baseline)
-    survivor = choose_survivor(run, state)
+    survivor = choose_survivor(run, search(run, baseline))
     result: dict[str, Any] = {
         "task": f"{task.judge} {task.target}",
         "split": split,
         "proposer": proposer.name,
     }
-    old = None if state.current is state.first else state.current.prompt
-    result |= {"chance": None, "accepted": False, "old": old is not None, "old_accepted": False}
+    result |= {"chance": None, "accepted": False}
     if survivor is not None:
         decision = decide_on_holdout(run, survivor)
         assert decision is not None
@@ -286,20 +282,6 @@ def walk(task: Task, dataset: Dataset, client: Client, split: int, *, rows: int)
         result["holdout"] = None if decision.target is None else decision.target.difference
         groups = parts.holdout.groups
         result["share"] = accepted_share(tables[0], tables[1], objective, groups=groups, seed=split)
-    if old is not None:
-        if (
-            survivor is not None
-            and survivor.prompt.version == old.version
-            and survivor.rule is None
-        ):
-            result["old_accepted"] = result["accepted"]
-        else:
-            other = open_services(client, proposer, "old rule")
-            split_rows(prompt, walked, other, settings)
-            rest = replace(run, services=other)
-            last = Survivor(prompt=old, rule=None, chance=NO_CHANCE)
-            decision = decide_on_holdout(rest, last)
-            result["old_accepted"] = decision is not None and decision.accepted
     return result
 
 
@@ -318,9 +300,6 @@ def accepted_share(
         decision = decide(before.only(rows), after.only(rows), objective, alpha=alpha_of_look(1))
         accepted += decision.accepted
     return accepted / HOLDOUTS
-
-
-NO_CHANCE = Chance(accepted=0.0, target=0.0, guards={}, measured={}, expected={}, error={}, rows=0)
 
 
 def walks(splits: range, rows: int, file: Path | None) -> None:
@@ -370,10 +349,6 @@ def walks(splits: range, rows: int, file: Path | None) -> None:
             f"  under {least:g}: {looks} of {len(drawn)} candidates, {lost:.2f} of {total:.2f}"
             " accepts lost"
         )
-    print(
-        f"  last kept: {sum(one['old'] for one in found)} looks,"
-        f" {sum(one['old_accepted'] for one in found)} accepted"
-    )
     for what in ("measured", "expected"):
         off = [
             one[what][0] - one["evaluation"][0] for one in sent if one["evaluation"][0] is not None

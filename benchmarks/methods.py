@@ -7,8 +7,8 @@ Three published situations on real rows and the simulated model: a judge of low 
 low precision though its grades are rarely far off, one of low recall. The unit is a split: two
 thirds of the rows, whole groups drawn anew, are cut into training, validation and holdout as a run
 cuts them; the rest is an evaluation part, which no run sees. Guided TextGrad, TextGrad on all rows
-with a plain loss, one rewrite a step, GEPA and MIPROv2 start from the same judged rows and go on
-until their next step could go over the budget: what five steps of TextGrad ask at most. A request
+with a plain loss, one rewrite a step, GEPA and MIPROv2 start from the same judged rows and take as
+many steps as surely fit the budget: what five steps of TextGrad ask at most. A request
 counts once a run, as if the run had begun with the verdicts on the open rows and an empty record:
 that the methods of a split share a record saves time and nothing else.
 
@@ -48,16 +48,11 @@ from judgewright.judges import (
 )
 from judgewright.judges.models import FailedCall, MemoryRecord
 from judgewright.optimize import (
-    Brief,
     Decision,
     Gepa,
     Goal,
     Mipro,
-    NoProposal,
     Objective,
-    Part,
-    PlannedRun,
-    Proposal,
     Proposer,
     Rewrite,
     RunContext,
@@ -66,7 +61,6 @@ from judgewright.optimize import (
     Survivor,
     Target,
     TextGrad,
-    Workbench,
     benchmark,
     choose_survivor,
     construct_loss,
@@ -74,10 +68,9 @@ from judgewright.optimize import (
     find_target,
     judge_rows,
     read_objective,
+    search,
     split_rows,
 )
-from judgewright.optimize.search_state import SearchState
-from judgewright.optimize.step import Step
 
 STEPS = 5
 """Steps of TextGrad that the budget is made of."""
@@ -85,8 +78,6 @@ SHARES = (25.0, 25.0, 50.0, 0.0)
 """Of the rows that a run may split; half go to the holdout, so that the queries of TREC Deep
 Learning are enough.
 """
-ENDLESS = 1_000
-"""More steps than any budget here covers."""
 GUIDED, UNGUIDED = "TextGrad, guided", "TextGrad, unguided"
 METHODS: Mapping[str, Proposer] = {
     GUIDED: TextGrad(),
@@ -137,10 +128,6 @@ SITUATIONS: Mapping[str, Situation] = {
 }
 
 
-class Spent(Exception):
-    """The next step could go over the budget."""
-
-
 class Counted(MemoryRecord):
     """A record that counts the requests of one run, each once, those that it can answer
     included.
@@ -168,38 +155,6 @@ class Counted(MemoryRecord):
     def begin(self) -> None:
         """Begin to count for another run."""
         self._asked.clear()
-
-
-@dataclass(slots=True)
-class Capped:
-    """A proposer that ends the search where its next step could go over the cap."""
-
-    inner: Proposer
-    record: Counted
-    cap: int
-    """Requests of the run."""
-    step_most: int
-    """What may follow until the proposer is asked again."""
-    steps: int = 0
-
-    @property
-    def name(self) -> str:
-        """See `Proposer.name`."""
-        return self.inner.name
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """See `Proposer.parts`."""
-        return self.inner.parts
-
-    def propose(
-        self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int
-    ) -> Proposal | NoProposal:
-        """See `Proposer.propose`."""
-        if self.record.requests + self.step_most > self.cap:
-            raise Spent
-        self.steps += 1
-        return self.inner.propose(prompt, brief, bench, step=step)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,30 +245,24 @@ def run_method(start: Start, method: str, proposer: Proposer, target: Target) ->
     """Write the loss, search under the cap, decide, and measure what survived on the evaluation
     part.
     """
+    plain = RunSettings(shares=SHARES)
     settings = RunSettings(
-        steps=ENDLESS,
+        steps=max(1, start.budget // _step_most(start, proposer, plain)),
         look_anyway=True,
         seed=start.split,
         unguided=method == UNGUIDED,
         shares=SHARES,
     )
-    capped = Capped(proposer, start.record, start.budget, _step_most(start, proposer, settings))
-    services = open_services(start.client, capped, f"{method} {start.split}")
+    services = open_services(start.client, proposer, f"{method} {start.split}")
     start.record.begin()
     loss = construct_loss(start.objective, target, start.baseline, services, settings)
     goal = Goal(objective=start.objective, target=target, loss=loss)
     run = RunContext(
         prompt=start.prompt, parts=start.parts, goal=goal, services=services, settings=settings
     )
-    state = SearchState.start(run, start.baseline)
-    try:
-        for number in range(1, ENDLESS + 1):
-            services.record(Step(number=number, state=state, run=run).take())
-    except Spent:
-        pass
+    searched = search(run, start.baseline)
     requests = start.record.requests
-    assert requests <= start.budget, f"{method} asked {requests:,} of {start.budget:,} requests"
-    survivor = choose_survivor(run, state)
+    survivor = choose_survivor(run, searched)
     decision = decide_on_holdout(run, survivor)
     return Run(
         method=method,
@@ -321,7 +270,7 @@ def run_method(start: Start, method: str, proposer: Proposer, target: Target) ->
         slice=target.name,
         loss=str(loss.expression),
         requests=requests,
-        steps=capped.steps,
+        steps=settings.steps,
         results=_results(services),
         survivor=survivor.prompt.version if survivor else None,
         decision=decision,
@@ -330,22 +279,13 @@ def run_method(start: Start, method: str, proposer: Proposer, target: Target) ->
 
 
 def _step_most(start: Start, proposer: Proposer, settings: RunSettings) -> int:
-    """What the proposals of a step, their validations and the training rows of a new prompt ask at
-    most.
+    """Return what a step asks in all folds at most: proposals, their verdicts, and the rows of the
+    next brief.
     """
-    planned = PlannedRun(
-        prompt=start.prompt,
-        dataset=start.baseline.dataset,
-        parts=start.parts,
-        proposer=proposer,
-        settings=settings,
-        objective=start.objective,
-    )
-    bound = planned.step
+    bound = proposer.bound(training_rows=len(start.baseline.dataset))
     assert bound is not None, f"{proposer.name} has no known bound"
-    validation = len(start.parts.validation)
     proposals = bound.optimizer + bound.judge + bound.either
-    return proposals + validation + settings.batch_rows(validation)
+    return settings.folds * (proposals + settings.batch) + len(start.baseline.dataset)
 
 
 def _results(services: Services) -> dict[str, int]:

@@ -49,7 +49,7 @@ def open_services(client: Client, proposer: Proposer, name: str) -> Services:
     return Services(
         judge_client=client,
         optimizer_client=client,
-        proposer=proposer,
+        proposers=(proposer,),
         journal=RunJournal(database, run),
         ledger=HoldoutLedger(database),
         run_id=run,

@@ -1,6 +1,5 @@
 from .belief import Belief, quality_weights
 from .brief import BUDGET, Attempt, Brief, build_brief
-from .candidate import Candidate
 from .chance import Chance, chance_of
 from .changes import Changes
 from .context import RunContext, Services, judge_rows, open_rows
@@ -38,10 +37,10 @@ from .proposers.proposer import NoProposal, Proposal, Proposer, View
 from .proposers.rewrite import Rewrite
 from .proposers.textgrad import TextGrad
 from .proposers.workbench import Trial, Unanswered, Workbench
-from .search_state import SearchState
 from .settings import RunSettings
+from .step import Branch, Step
 from .study import Study, column_values, count_cells, label_doubts
-from .survivor import Survivor, choose_survivor
+from .survivor import Search, Survivor, choose_survivor
 from .threshold import ChosenThreshold, NoThreshold, choose_threshold
 from .word_diff import Piece, diff_prompts, diff_words, prompt_parts
 
@@ -55,8 +54,8 @@ __all__ = [
     "Asked",
     "Attempt",
     "Belief",
+    "Branch",
     "Brief",
-    "Candidate",
     "Chance",
     "Changes",
     "ChosenThreshold",
@@ -91,9 +90,10 @@ __all__ = [
     "RunContext",
     "RunOutcome",
     "RunSettings",
-    "SearchState",
+    "Search",
     "Services",
     "ShowCases",
+    "Step",
     "Study",
     "Survivor",
     "Target",

@@ -10,6 +10,7 @@ stands well clear of its error, nearly whole where it does not.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
@@ -31,6 +32,11 @@ QUALITY_SCALES = (0.0025, 0.005, 0.01, 0.02, 0.04, 0.08)
 is taken to be twice as likely, since most edits do little."""
 
 
+LEAST_WRITING = 0.02
+"""Standard deviation between two writings at least, in units of a metric. Two folds tell little of
+it; a prompt written twice from the same rows by one model differs by about as much."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Belief:
     """What is believed of a candidate's true changes."""
@@ -41,7 +47,16 @@ class Belief:
     """Shape (M, M)."""
 
     @classmethod
-    def of(cls, changes: Changes, *, tried: int, weights: FloatArray | None = None) -> Belief:
+    def of(
+        cls,
+        changes: Changes,
+        *,
+        tried: int,
+        weights: FloatArray | None = None,
+        measured: FloatArray | None = None,
+        luck: FloatArray | None = None,
+        beyond: FloatArray | None = None,
+    ) -> Belief:
         """Take off what choosing flatters, and draw the quality towards zero.
 
         The quality has a normal prior about zero whose standard deviation is one of
@@ -55,12 +70,17 @@ class Belief:
                 was not chosen on them.
             weights: As `quality_weights` returns them; without them the quality is not known, and
                 nothing is drawn.
+            measured: In place of the measured changes, with the same errors; shape (M,).
+            luck: Variances that what was measured has beside the errors of its rows, shape (M,).
+            beyond: Variances of what is believed in about what was measured, shape (M,).
         """
-        covariance = changes.covariance
+        covariance = changes.covariance if luck is None else changes.covariance + np.diag(luck)
+        apart = np.zeros_like(covariance) if beyond is None else np.diag(beyond)
         errors = np.sqrt(covariance.diagonal())
-        mean = changes.measured - FLATTERED * expected_largest(tried + 1) * errors
+        mean = changes.measured if measured is None else measured
+        mean = mean - FLATTERED * expected_largest(tried + 1) * errors
         if weights is None:
-            return cls(mean=mean, covariance=covariance)
+            return cls(mean=mean, covariance=covariance + apart)
         low, high = metric_of(changes.metrics[0].name).bounds(2)
         prior = (high - low) ** 2 * np.square(QUALITY_SCALES)
         quality, variance = float(weights @ mean), float(weights @ covariance @ weights)
@@ -75,8 +95,26 @@ class Belief:
         along = covariance @ weights / variance
         return cls(
             mean=mean - along * (quality - believed),
-            covariance=covariance - np.outer(along, along) * (variance - spread),
+            covariance=covariance - np.outer(along, along) * (variance - spread) + apart,
         )
+
+
+def writing_variance(by_fold: Sequence[Sequence[Changes]], *, least: float) -> FloatArray:
+    """Return the variance between two writings of an arm, for each metric: by how much the folds of
+    all arms differ beyond the errors of their rows (method of moments); shape (M,).
+
+    Args:
+        by_fold: Of each prompt that was written, what it changes in each fold; at least one.
+        least: The standard deviation that is taken at least.
+    """
+    excess: list[FloatArray] = []
+    for folds in by_fold:
+        if len(folds) > 1:
+            gains = np.stack([changes.measured for changes in folds])
+            errors = np.stack([changes.covariance.diagonal() for changes in folds])
+            excess.append(gains.var(axis=0, ddof=1) - errors.mean(axis=0))
+    floor = np.full(len(by_fold[0][0].metrics), least**2)
+    return np.maximum(np.mean(excess, axis=0), floor) if excess else floor
 
 
 def quality_weights(

@@ -33,7 +33,8 @@ class Services:
 
     judge_client: Client
     optimizer_client: Client
-    proposer: Proposer
+    proposers: tuple[Proposer, ...]
+    """The arms: each writes prompts of its own."""
     journal: Journal
     ledger: Ledger
     run_id: str

@@ -20,6 +20,7 @@ from ..slices.slice import ALL_ROWS
 from .event_fields import read_fields, write_fields
 from .invariants import Violation
 from .losses.objective import ERRORS, Direction, Floor, Guard, Objective
+from .outcome import JUDGED
 
 FORMAT = 2
 """Of today's payloads; 1 are those of November 2026."""
@@ -176,7 +177,7 @@ class LossFrozen(RunEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchStarted(RunEvent):
-    """The first prompt was measured on the validation rows: the loss to beat."""
+    """The first prompt was measured on the rows that new ones are judged on: the loss to beat."""
 
     kind = "validation"
     version: str
@@ -202,17 +203,20 @@ class ProposalRecord:
     parent: str | None = field(default=None, metadata=_OMIT)
     """Version of the prompt that it was made from; None for the step's current one."""
     validation_rows: int | None = field(default=None, metadata=_OMIT)
-    """How many it was judged on."""
+    """How many it was judged on: rows that it was not written from; validation rows in runs of
+    earlier versions."""
     tried: Json | None = field(default=None, metadata=_OMIT)
     """What it did on training rows, in runs of earlier versions."""
     loss: float | None = field(default=None, metadata=_OMIT)
-    """On the validation rows."""
+    """On these rows."""
     metrics: Mapping[str, float | None] = field(default_factory=dict, metadata=_REST)
 
     @property
     def kept(self) -> bool:
-        """Whether the search went on from this proposal."""
-        return self.result == "kept"
+        """Whether the search went on from this proposal; earlier runs dropped some that they
+        judged.
+        """
+        return self.result in ("kept", JUDGED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,10 +227,14 @@ class StepTaken(RunEvent):
     step: int
     """From 1."""
     rows: tuple[str, ...]
-    """Ids of the training rows that the current prompt was judged on."""
+    """Ids of the rows that the brief was written from."""
     batch_loss: float
+    arm: str | None = field(default=None, metadata=_OMIT)
+    """Who writes; None in runs of earlier versions, which had one proposer."""
+    fold: int | None = field(default=None, metadata=_OMIT)
+    """From 1; None where all open rows are written from."""
     quoted: tuple[str, ...] | None = field(default=None, metadata=_OMIT)
-    """Ids of the training rows that the brief showed."""
+    """Ids of the training rows that the brief showed, in runs of earlier versions."""
     proposal: ProposalRecord = field(metadata={"flat": ProposalRecord})
     """The one that came farthest."""
     others: tuple[ProposalRecord, ...] | None = field(
@@ -240,13 +248,13 @@ class StepTaken(RunEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChancesReckoned(RunEvent):
-    """The chance of each finalist to be accepted, and whether the best of them goes to the gate."""
+    """The chance of each arm to be accepted, and whether the best of them goes to the gate."""
 
     kind = "chance"
     metric: str
     """The target."""
-    chosen: int
-    """Place in `candidates`, from 0."""
+    chosen: int | None
+    """Place in `candidates`, from 0; None where none is better than the prompt in use."""
     accepted: float
     """Its chance."""
     least: float
@@ -257,13 +265,26 @@ class ChancesReckoned(RunEvent):
     holdout_rows: int
     holdout_groups: int
     rows: int
-    """Selection rows."""
+    """Open rows that prompts were judged on which had not seen their labels."""
     training_rows: int
-    """Those of them that are training rows."""
+    """Those of them that were training rows, in runs of earlier versions."""
     tried: int
-    """Candidates that the search judged on some rows."""
+    """Candidates that the best was chosen among, as far as they differ."""
     candidates: tuple[Json, ...]
-    """Each finalist: `version`, its own `rule` or None, and the fields of `Chance`."""
+    """Each: `version` (None where it is yet to be written from all rows), its own `rule` or None,
+    the fields of `Chance`, and in runs of today `arm` and `steps`."""
+    folds: int | None = field(default=None, metadata=_OMIT)
+    writing: Mapping[str, float] | None = field(default=None, metadata=_OMIT)
+    """By metric, the standard deviation between two writings of the chosen arm."""
+    own: Json | None = field(default=None, metadata=_OMIT)
+    """The fields of `Chance` for the prompt that was written from all open rows."""
+    optimism: Mapping[str, float] | None = field(default=None, metadata=_OMIT)
+    """By metric, by how much more the arm's prompts change the rows that they were written from."""
+
+    @property
+    def believed(self) -> Json:
+        """The fields of `Chance` for what went to the gate."""
+        return self.candidates[self.chosen or 0] if self.own is None else self.own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -336,6 +357,8 @@ class Evidence:
         default=None, metadata={"of": FloorRecord, **_OMIT}
     )
     equal_gain: Json | None = field(default=None, metadata=_OMIT)
+    believed: Mapping[str, Json] | None = field(default=None, metadata=_OMIT)
+    """By metric, the `change` that was believed in before the look, with its `error`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ for it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ..judges import BoolArray, InputError, JudgedDataset
@@ -23,6 +24,7 @@ from ..slices.slice import ALL_ROWS
 from .context import Services
 from .events import LossFrozen, SliceChosen
 from .goal import Goal, Target
+from .journal import Unrecorded
 from .losses.classes import Classes
 from .losses.costs import outcome_costs
 from .losses.expression import compile_expression
@@ -51,6 +53,30 @@ def set_goal(
     """
     target = find_target(baseline, objective, services, settings)
     loss = construct_loss(objective, target, baseline, services, settings)
+    slices = {name: parse_predicate(settings.saved_slices[name]) for name in loss.expression.slices}
+    return Goal(objective=objective, target=target, loss=loss, slices=slices)
+
+
+def set_goal_of_fold(
+    goal: Goal, written_from: JudgedDataset, services: Services, settings: RunSettings
+) -> Goal:
+    """Choose rows and loss again from the rows that a fold's prompts are written from; nothing is
+    recorded.
+
+    What a person named stays: it was read from no label.
+
+    Args:
+        goal: The run's, of all open rows.
+        written_from: These rows with the first prompt's verdicts.
+        services: The optimizer model.
+        settings: What a person chose.
+    """
+    services = replace(services, journal=Unrecorded())
+    target, loss, objective = goal.target, goal.loss, goal.objective
+    if settings.slice == "auto" and not settings.unguided:
+        target = find_target(written_from, objective, services, settings)
+    if settings.loss is None and not settings.unguided:
+        loss = construct_loss(objective, target, written_from, services, settings)
     slices = {name: parse_predicate(settings.saved_slices[name]) for name in loss.expression.slices}
     return Goal(objective=objective, target=target, loss=loss, slices=slices)
 

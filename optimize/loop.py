@@ -10,7 +10,16 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 
-from ..judges import Dataset, JudgedDataset, JudgePrompt, Splits, by_column, compare, measure
+from ..judges import (
+    Dataset,
+    JudgedDataset,
+    JudgePrompt,
+    Splits,
+    by_column,
+    compare,
+    measure,
+    point,
+)
 from ..judges.models import ask_together
 from .context import RunContext, Services, judge_rows, open_rows
 from .events import (
@@ -26,6 +35,7 @@ from .events import (
     ThresholdTuned,
     read_as,
 )
+from .folds import deal_folds, judged_whole, open_fold
 from .goal import Target
 from .goal_setting import set_goal
 from .holdout.decision_record import Decision, final_changes
@@ -35,7 +45,7 @@ from .holdout.look_counting import LookRequest, requested_look
 from .losses.loss import Loss
 from .losses.objective import Objective
 from .outcome import why_no_candidate
-from .search_state import SearchState
+from .proposers.proposer import learns
 from .settings import (
     RunSettings,
     require_columns,
@@ -43,8 +53,8 @@ from .settings import (
     require_probabilities,
     require_probability,
 )
-from .step import Step
-from .survivor import Survivor, choose_survivor
+from .step import Branch, Step
+from .survivor import Search, Survivor, choose_survivor
 from .threshold import NoThreshold, choose_threshold
 
 LEAST_ROWS = 20
@@ -180,24 +190,42 @@ def benchmark_threshold(
     services.record(event)
 
 
-def search(run: RunContext, baseline: JudgedDataset) -> SearchState:
-    """Search step by step: brief, propose, check, validate, keep what is better.
+def search(run: RunContext, baseline: JudgedDataset) -> Search:
+    """Let every arm write prompts in every fold, step by step, and judge each on the rows that it
+    was not written from.
 
     Args:
         run: Its sealed parts give their sizes and nothing else.
         baseline: The first prompt's verdicts on the open rows, training rows first.
 
     Returns:
-        Every candidate that was measured; the one to send is for `choose_survivor` to say.
+        Every prompt with its verdicts; what goes to the gate is for `choose_survivor` to say.
     """
-    state = SearchState.start(run, baseline)
-    first = state.first
+    losses, names = run.goal.row_losses(baseline), run.goal.objective.metrics
     run.services.record(
-        SearchStarted(version=run.prompt.version, loss=first.loss, metrics=first.metrics)
+        SearchStarted(
+            version=run.prompt.version,
+            loss=float(losses.mean()) if len(losses) else 1.0,
+            metrics={name: point(name, *baseline.compared(name)) for name in names},
+        )
     )
-    for number in range(1, run.settings.steps + 1):
-        run.services.record(Step(number=number, state=state, run=run).take())
-    return state
+    whole, proposers = open_fold(run, baseline), run.services.proposers
+    steps = run.settings.steps
+    folds = deal_folds(whole, baseline) if steps and any(map(learns, proposers)) else []
+    branches = [
+        Branch.start(proposer, fold)
+        for proposer in proposers
+        for fold in (folds if learns(proposer) else [judged_whole(whole, baseline)])
+    ]
+    for number in range(1, steps + 1):
+        taken = ask_together(
+            [Step(number=number, branch=one, last=number == steps).take for one in branches]
+        )
+        for event, _ in taken:
+            run.services.record(event)
+        branches = [branch for _, branch in taken]
+    arms = tuple(tuple(b for b in branches if b.proposer is one) for one in proposers)
+    return Search(whole=whole, baseline=baseline, branches=arms)
 
 
 def decide_on_holdout(run: RunContext, best: Survivor | None) -> Decision | None:
@@ -235,15 +263,17 @@ def decide_on_holdout(run: RunContext, best: Survivor | None) -> Decision | None
             f" {why_no_candidate(_proposals(run))[1]}"
         )
         decision = replace(decision, reason=reason)
-    run.services.record(read_as(GateDecided, decision.to_json()))
+    event = read_as(GateDecided, {**decision.to_json(), "believed": best.believed})
+    run.services.record(event)
     return decision
 
 
 def _proposals(run: RunContext) -> list[ProposalRecord]:
-    """Return every proposal of the search, as the journal has it."""
+    """Return the proposals of the finalist, where one was to be written, else of the search."""
     events = run.services.journal.events()
     steps = [read_as(StepTaken, event.payload) for event in events if event.kind == StepTaken.kind]
-    return [proposal for step in steps for proposal in (step.proposal, *(step.others or ()))]
+    last = [step.proposal for step in steps if step.fold is None]
+    return last or [step.proposal for step in steps]
 
 
 def measure_everything(run: RunContext, best: Survivor | None, decision: Decision | None) -> None:

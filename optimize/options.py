@@ -121,11 +121,20 @@ _gate = partial(option, "Gate")
 class SearchOptions:
     """How long to search, on which rows, and what is measured on the way."""
 
-    steps: int = _search(15, "Optimizer steps.", low=0, high=1000)
+    steps: int = _search(
+        3, "Steps of each proposer; after which it stops is chosen too.", low=0, high=1000
+    )
+    folds: int = _search(
+        2,
+        "Parts of the open rows; prompts are written from all but one and judged on that one, each"
+        " in turn. 1: written from one half, judged on the other.",
+        low=1,
+        high=10,
+    )
     batch: int = _search(
         120,
-        "Training rows that a step judges at most, of the slice and rightly judged ones"
-        " outside it.",
+        "Rows that a step judges for its brief at most, of the slice and rightly judged ones"
+        " outside it; --view all takes all.",
         low=1,
         high=4096,
     )

@@ -21,8 +21,9 @@ on."""
 BY_GATE: tuple[str, ...] = ("accepted", "refused", "undecided")
 """What the gate says, on the holdout; any other outcome of a run came before it."""
 RUN_OUTCOMES = (*BY_GATE, "no candidate", "failed", "not sent")
-FAILED, NO_PROPOSAL = "failed", "no proposal"
-"""What became of a proposal: the endpoint failed; the proposer had none."""
+FAILED, NO_PROPOSAL, JUDGED = "failed", "no proposal", "judged"
+"""What became of a proposal: the endpoint failed; the proposer had none; it was usable, and judged
+on the rows that it was not written from."""
 _EXIT_CODES: Mapping[str, int] = {"accepted": 0, "failed": 3, "not sent": 4}
 _HELP: Mapping[str, str] = {
     FAILED: "once that is mended, run it again",
@@ -46,7 +47,7 @@ def why_no_candidate(proposals: Sequence[ProposalRecord]) -> tuple[RunOutcome, s
     if count := sum(one.kept for one in proposals):
         return (
             "no candidate",
-            f"the new prompts that the search kept ({count}) have no better chance of acceptance",
+            f"none of the new prompts ({count}) did better on the rows it was not written from",
         )
     kind, count = Counter(one.result for one in proposals).most_common(1)[0]
     causes = Counter(_cause(one) for one in proposals if one.result == kind)

@@ -23,9 +23,6 @@ from .losses.loss import Loss
 from .losses.objective import Objective
 from .options import BRIEF_TOKENS, GateOptions, SearchOptions
 
-LEAST_VALIDATED = 20
-"""Validation rows that a candidate is judged on at least."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings(GateOptions, SearchOptions):
@@ -48,14 +45,6 @@ class RunSettings(GateOptions, SearchOptions):
             view: What it shows of the training rows.
         """
         return BRIEF_TOKENS[view] if self.brief_tokens is None else self.brief_tokens
-
-    def batch_rows(self, validation: int) -> int:
-        """Return how many training rows a step judges at most.
-
-        Args:
-            validation: Validation rows; a step judges no more training rows than these.
-        """
-        return min(self.batch, max(validation, LEAST_VALIDATED))
 
 
 def require_columns(dataset: Dataset, settings: RunSettings) -> None:

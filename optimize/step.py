@@ -1,17 +1,16 @@
-"""One step of the search: a brief, a proposal, its validation, and how it ended."""
+"""One step of an arm in one fold: a brief, a proposal, its verdicts, and how it ended."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from ..judges import (
     Completion,
     Dataset,
-    FloatArray,
-    InputError,
     JudgedDataset,
     JudgePrompt,
     LossError,
@@ -19,18 +18,18 @@ from ..judges import (
     Request,
     Row,
     cut_off,
+    point,
     without_thinking,
 )
-from .brief import Brief, build_brief
-from .candidate import Candidate
+from ..judges.models import ask_together
+from .brief import Attempt, Brief, build_brief
 from .context import RunContext
 from .events import ProposalRecord, StepTaken
+from .folds import Fold
 from .invariants import check_candidate
-from .outcome import FAILED, NO_PROPOSAL
-from .proposers import NoProposal, Proposal, Trial, Unanswered, Workbench
+from .outcome import FAILED, JUDGED, NO_PROPOSAL
+from .proposers import NoProposal, Proposal, Proposer, Trial, Unanswered, Workbench
 from .proposers.proposer import view_of
-from .search_state import SearchState
-from .settings import LEAST_VALIDATED
 from .study import Study, column_values
 
 _TOO_LARGE = (400, 413, 422)
@@ -39,48 +38,126 @@ LARGER_CONTEXT = (
     "a larger context is the server's setting (llama.cpp -c, vLLM --max-model-len, Ollama num_ctx)"
 )
 FEWER_ANSWERS = 0.2
-"""A candidate that answers so much less than the prompt to beat is dropped: its loss is over easy
-rows.
+"""A prompt that answers so much less than the first one is dropped: nothing is learned from rows
+without a verdict.
 """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Branch:
+    """An arm in one fold: what it has written so far."""
+
+    proposer: Proposer
+    fold: Fold
+    prompts: tuple[JudgePrompt, ...]
+    """The first prompt, then what there was after each step."""
+    held: tuple[JudgedDataset, ...]
+    """The verdicts of each of them on the rows that it is judged on."""
+    train: JudgedDataset
+    """All rows that are written from, with the last known verdicts."""
+    batch: JudgedDataset
+    """Those of them that the present prompt was judged on."""
+    past: tuple[Attempt, ...] = ()
+    """Every prompt that the branch went on from, oldest first."""
+    useless: frozenset[str] = frozenset()
+    """Versions that were judged and are of no use."""
+
+    @classmethod
+    def start(cls, proposer: Proposer, fold: Fold) -> Branch:
+        """Begin from the first prompt, whose verdicts are all there."""
+        return cls(
+            proposer=proposer,
+            fold=fold,
+            prompts=(fold.run.prompt,),
+            held=(fold.held,),
+            train=fold.train,
+            batch=fold.train,
+        )
+
+    @property
+    def prompt(self) -> JudgePrompt:
+        """The present prompt."""
+        return self.prompts[-1]
+
+    def stays(self, *useless: str) -> Branch:
+        """Return the branch after a step without a usable proposal.
+
+        Args:
+            useless: The version of one that was judged.
+        """
+        return replace(
+            self,
+            prompts=(*self.prompts, self.prompt),
+            held=(*self.held, self.held[-1]),
+            useless=self.useless.union(useless),
+        )
+
+    def goes_on(
+        self, prompt: JudgePrompt, held: JudgedDataset, batch: JudgedDataset | None
+    ) -> Branch:
+        """Return the branch after a step with a new prompt.
+
+        Args:
+            prompt: The new prompt.
+            held: Its verdicts on the rows that it is judged on.
+            batch: Its verdicts on rows that are written from; None where no step follows.
+        """
+        train = self.train
+        if batch is not None:
+            by_row = {answer.row_id: answer for answer in batch.answers}
+            answers = tuple(by_row.get(answer.row_id, answer) for answer in train.answers)
+            train = replace(train, answers=answers)
+        return replace(
+            self,
+            prompts=(*self.prompts, prompt),
+            held=(*self.held, held),
+            train=train,
+            batch=self.batch if batch is None else batch,
+            past=(*self.past, Attempt(prompt=prompt, kept=True)),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What a step works on and with."""
+    """What a step works on and with. It records nothing: where replies are carried in files it is
+    taken again until they are there.
+    """
 
     number: int
     """From 1."""
-    state: SearchState
-    run: RunContext
+    branch: Branch
+    last: bool = False
+    """Whether no other step follows."""
 
-    def take(self) -> StepTaken:
-        """Take the step: the search goes on from the new prompt where that is better."""
-        losses = self._judge_batch()
-        brief = self._brief()
-        self.state.quoted.update(brief.quoted)
-        proposal = self._propose(brief)
+    @property
+    def run(self) -> RunContext:
+        """The run, with the fold's goal."""
+        return self.branch.fold.run
+
+    def take(self) -> tuple[StepTaken, Branch]:
+        """Take the step: the branch goes on from the new prompt where it is usable."""
+        branch, fold = self.branch, self.branch.fold
+        losses = self.run.goal.row_losses(branch.batch)
+        proposal = self._propose(self._brief())
+        after = branch.stays()
         if isinstance(proposal, NoProposal):
             result = FAILED if proposal.failed else NO_PROPOSAL
             record = ProposalRecord(result=result, reason=proposal.reason)
         else:
-            record = self._try(proposal)
-        return StepTaken(
+            record, after = self._try(proposal)
+        event = StepTaken(
             step=self.number,
-            rows=tuple(row.id for row in self.state.batch.rows),
+            rows=tuple(row.id for row in branch.batch.dataset.rows),
             batch_loss=float(losses.mean()) if len(losses) else 0.0,
-            quoted=brief.quoted,
             proposal=record,
+            arm=branch.proposer.name,
+            fold=fold.number,
         )
+        return event, after
 
-    def _judge_batch(self) -> FloatArray:
-        """Judge the training rows with the current prompt, and return the losses."""
-        judged = self._judge("training rows", self.state.current.prompt, self.state.batch)
-        self.state.judge_batch(judged)
-        return self.run.goal.row_losses(judged)
-
-    def _try(self, proposal: Proposal) -> ProposalRecord:
-        """Validate a proposal's prompt, unless it breaks an invariant or was tried before."""
-        prompt, state = proposal.prompt, self.state
+    def _try(self, proposal: Proposal) -> tuple[ProposalRecord, Branch]:
+        """Judge a proposal's prompt, unless it breaks an invariant or was tried before."""
+        prompt, branch, fold = proposal.prompt, self.branch, self.branch.fold
         record = ProposalRecord(
             result="breaks a rule",
             gradient=proposal.gradient,
@@ -89,78 +166,87 @@ class Step:
             note=prompt.note,
         )
         violations = check_candidate(
-            state.first.prompt,
+            self.run.prompt,
             prompt,
-            phrases=state.phrases,
-            editable=self.run.services.proposer.parts,
-            training=state.train.dataset.rows,
+            phrases=fold.phrases,
+            editable=branch.proposer.parts,
+            training=fold.train.dataset.rows,
         )
         if violations:
-            return replace(record, violations=violations)
-        if any(attempt.prompt.version == prompt.version for attempt in state.past):
-            return replace(record, result="tried before")
+            return replace(record, violations=violations), branch.stays()
+        if prompt.version in {attempt.prompt.version for attempt in branch.past} | branch.useless:
+            return replace(record, result="tried before"), branch.stays()
         try:
-            return self._validate(prompt, record)
+            return self._judge_new(prompt, record)
         except LossError as error:
-            result = f"no loss: {error}"
-            state.remember(prompt, result)
-            return replace(record, result=result)
+            return replace(record, result=f"no loss: {error}"), branch.stays(prompt.version)
 
-    def _validate(self, prompt: JudgePrompt, record: ProposalRecord) -> ProposalRecord:
-        """Judge a prompt on validation rows and keep it if it is better than the current one.
+    def _judge_new(
+        self, prompt: JudgePrompt, record: ProposalRecord
+    ) -> tuple[ProposalRecord, Branch]:
+        """Judge a new prompt on the rows it was not written from, and for the next brief on rows
+        that it was.
 
         Raises:
             LossError: The loss cannot be computed on these rows.
         """
-        rows = self._validation_rows()
-        judged = self._judge("validation", prompt, rows)
-        answered = np.zeros(len(rows), np.bool_)
-        answered[judged.scored] = True
-        current = {row.id for row in self.state.current.judged.rows}
-        before = np.mean([row.id in current for row in rows.rows])
-        if not answered.any() or answered.mean() < before - FEWER_ANSWERS:
-            result = "leaves more validation rows unscored than the present prompt"
-            self.state.remember(prompt, result)
-            return replace(record, result=result)
-        candidate = Candidate.of(prompt, judged, self.run.goal)
-        result = self.state.keep_if_better(
-            candidate, self.run.goal.objective, holdout_rows=len(self.run.parts.holdout)
-        )
-        return replace(
-            record,
-            result=result,
-            loss=candidate.loss,
-            metrics=candidate.metrics,
-            validation_rows=len(rows),
-        )
+        branch, fold, goal = self.branch, self.branch.fold, self.run.goal
+        tasks: list[Callable[[], JudgedDataset]] = [lambda: fold.held]
+        if len(fold.held.dataset):
+            unseen = fold.held.dataset
+            tasks = [partial(self._judge, "rows it was not written from", prompt, unseen)]
+        if not self.last:
+            batch = self._draw_batch()
+            tasks.append(partial(self._judge, "rows it was written from", prompt, batch))
+        held, *after = ask_together(tasks)
+        batch_after = after[0] if after else None
+        for table, before in ((held, fold.held), (batch_after, fold.train)):
+            if table is not None and table.coverage < before.coverage - FEWER_ANSWERS:
+                result = "leaves more rows unscored than the present prompt"
+                return replace(record, result=result), branch.stays(prompt.version)
+        if batch_after is not None:
+            goal.row_losses(batch_after)
+        record = replace(record, result=JUDGED)
+        if len(held.dataset):
+            losses, names = goal.row_losses(held), goal.objective.metrics
+            record = replace(
+                record,
+                loss=float(losses.mean()) if len(losses) else 1.0,
+                metrics={name: point(name, *held.compared(name)) for name in names},
+                validation_rows=len(held.dataset),
+            )
+        return record, branch.goes_on(prompt, held, batch_after)
 
-    def _validation_rows(self) -> Dataset:
-        """Return the validation rows that a candidate is judged on: half of the labelled ones, the
-        same in every step; all of them where a person wrote the one prompt.
-
-        Raises:
-            InputError: No row has a label.
+    def _draw_batch(self) -> Dataset:
+        """Draw the rows that every step judges for its brief: by turns one of the target and a
+        rightly judged one outside it, while there are both; all for a proposer that is shown all.
         """
-        validation = self.run.parts.validation
-        labelled = [row for row in validation.rows if row.label is not None]
-        if not labelled:
-            raise InputError("no validation row has a label: there is nothing to measure on")
-        order = np.random.default_rng(self.run.settings.seed).permutation(len(labelled))
-        most = len(labelled)
-        if self.run.services.proposer.name != "human":
-            most = max(most // 2, LEAST_VALIDATED)
-        return replace(validation, rows=tuple(labelled[i] for i in order[:most]))
+        train, run = self.branch.fold.train, self.run
+        if view_of(self.branch.proposer) == "all":
+            return train.dataset
+        order = np.random.default_rng(run.settings.seed).permutation(len(train.scored))
+        inside = run.goal.target.member(train.dataset)[train.scored]
+        if not inside.any():
+            inside[:] = True
+        targeted = [int(train.scored[i]) for i in order if inside[i]]
+        right = [int(train.scored[i]) for i in order if not inside[i] and not train.wrong[i]]
+        drawn: list[int] = []
+        while len(drawn) < run.settings.batch and (targeted or right):
+            for rows in (targeted, right):
+                if rows and len(drawn) < run.settings.batch:
+                    drawn.append(rows.pop())
+        return train.only(drawn).dataset
 
     def _brief(self) -> Brief:
         """Write the brief that the proposer's view calls for."""
-        state, settings = self.state, self.run.settings
-        view = view_of(self.run.services.proposer)
+        branch, settings = self.branch, self.run.settings
+        view = view_of(branch.proposer)
         brief = build_brief(
-            state.current.prompt,
-            state.on_batch,
+            branch.prompt,
+            branch.batch,
             goal=self.run.goal,
-            past=state.past,
-            in_use=None if state.current is state.first else state.train,
+            past=branch.past,
+            in_use=branch.fold.train if branch.past else None,
             budget=settings.brief_budget(view),
             explanation=settings.explanation,
         )
@@ -169,7 +255,7 @@ class Step:
         # Reasons tell the label.
         reasons = [settings.explanation] if settings.explanation else []
         columns = column_values(
-            state.on_batch,
+            branch.batch,
             columns=settings.slice_columns or None,
             exclude=(*settings.exclude, *reasons),
             keep=settings.keep,
@@ -178,9 +264,10 @@ class Step:
 
     def _propose(self, brief: Brief) -> Proposal | NoProposal:
         """Ask the proposer; what fails for this proposal alone becomes its reason."""
-        proposer = self.run.services.proposer
         try:
-            return proposer.propose(brief.prompt, brief, self._bench(), step=self.number)
+            return self.branch.proposer.propose(
+                brief.prompt, brief, self._bench(), step=self.number
+            )
         except Unanswered as error:
             helps = f" ({error.hint})" if error.hint else ""
             return NoProposal(f"the optimizer model failed: {error}{helps}", failed=True)
@@ -188,9 +275,10 @@ class Step:
             return NoProposal(f"no loss: {error}")
 
     def _bench(self) -> Workbench:
-        """Lay out what the proposer may work with: training rows of the target and nothing else."""
-        state = self.state
-        train = state.last_known()
+        """Lay out what the proposer may work with: rows of the target that are written from, and
+        nothing else.
+        """
+        train = self.branch.train
         ids = {row.id for row in train.dataset.rows}
 
         def trial(judged: JudgedDataset) -> Trial:
@@ -199,16 +287,13 @@ class Step:
         def try_out(prompt: JudgePrompt, rows: Sequence[Row]) -> Trial:
             if not ids.issuperset(row.id for row in rows):
                 raise ValueError("a proposer may try prompts on training rows only")
-            state.quoted.update(row.id for row in rows)
-            return trial(
-                self._judge("trials", prompt, replace(state.train.dataset, rows=tuple(rows)))
-            )
+            return trial(self._judge("trials", prompt, replace(train.dataset, rows=tuple(rows))))
 
         inside = trial(train.only(self._inside(train)))
         return Workbench(
             ask=self._ask,
             train=inside,
-            dataset=state.train.dataset,
+            dataset=train.dataset,
             try_out=try_out,
             seed=self.run.settings.seed * 1_000 + self.number,
             watch=self.run.services.watch,
@@ -220,7 +305,7 @@ class Step:
             if isinstance(outcome, ModelError):
                 hint = outcome.hint
                 if hint is None and outcome.status in _TOO_LARGE:
-                    tokens = self.run.settings.brief_budget(view_of(self.run.services.proposer))
+                    tokens = self.run.settings.brief_budget(view_of(self.branch.proposer))
                     hint = (
                         f"where it is too long, a --brief-tokens under {tokens:,} makes it shorter;"
                         f" {LARGER_CONTEXT}"
@@ -247,4 +332,5 @@ class Step:
         return [i for i in scored if inside[i] or not target.tested] or scored
 
     def _judge(self, doing: str, prompt: JudgePrompt, rows: Dataset) -> JudgedDataset:
-        return self.run.judge(f"step {self.number}: {doing}", prompt, rows)
+        where = f"{self.branch.proposer.name}, {self.branch.fold.name}, step {self.number}"
+        return self.run.judge(f"{where}: {doing}", prompt, rows)

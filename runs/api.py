@@ -316,8 +316,9 @@ def optimize(
     holdout: object = None,
     split_column: str | None = None,
     slice: str = "auto",
-    steps: int = 15,
-    proposer: str = "textgrad",
+    steps: int = 3,
+    folds: int = 2,
+    proposer: str = "cases,study,textgrad",
     editable: Sequence[str] = (),
     explanation: str | None = None,
     optimizer_model: str | None = None,
@@ -346,13 +347,14 @@ def optimize(
         split_column: A column that says of each row whether it is of train, validation (dev) or
             test; test is sealed.
         slice: `auto`, `all`, a saved slice's file, or conditions such as `dataset = ragtruth`.
-        steps: Optimizer steps.
-        proposer: Who writes the new prompt: `textgrad`, `gepa`, `mipro`, `cases`, `guidelines` or
-            `rewrite`.
+        steps: Of each proposer; after which it stops is chosen too.
+        folds: Parts of the open rows; prompts are written from all but one and judged on that one,
+            each in turn. 1: written from one half, judged on the other.
+        proposer: Who writes new prompts, comma-separated: `cases`, `study`, `textgrad`, `rewrite`,
+            `gepa` or `mipro`.
         editable: Parts of the prompt that may change, of `criteria`, `anchors`, `system`,
-            `cases`, `reply`; the criteria unless given.
-        explanation: The column with annotators' reasons, which the optimizer model reads;
-            `guidelines` needs it.
+            `cases`, `reply`; what the proposer usually changes unless given.
+        explanation: The column with annotators' reasons, which the optimizer model reads.
         optimizer_model: The model that writes loss and criteria; the judge's unless given.
         budget: Dollars such as `5.00`, or tokens such as `200000tokens`.
         seed: Of minibatches and resamples; never of the split.
@@ -395,6 +397,7 @@ def optimize(
                 slice if slice in ("auto", "all") else str(read_slice(slice, saved_slices(opened)))
             ),
             steps=steps,
+            folds=folds,
             proposer=proposer,
             editable=tuple(editable),
             explanation=explanation,

@@ -199,8 +199,8 @@ class Notes:
     def __init__(self, record: Counted, cap: int | None) -> None:
         self._record, self._cap = record, cap
         self._events: list[Event] = []
-        self.steps: list[int] = []
-        """Requests after each step."""
+        self.steps: dict[int, int] = {}
+        """Requests after each step, all folds included."""
 
     def record(self, kind: str, payload: Mapping[str, Any]) -> Event:  # Any: JSON
         """See `Journal.record`."""
@@ -211,8 +211,8 @@ class Notes:
         if kind == "benchmark":
             self._record.free = frozenset(self._record.asked)
         if kind == "step":
-            self.steps.append(self._record.requests)
-            if self._cap is not None and self.steps[-1] > self._cap:
+            self.steps[payload["step"]] = self._record.requests
+            if self._cap is not None and self._record.requests > self._cap:
                 raise OverBudget
         return event
 
@@ -296,7 +296,7 @@ def run_arm(place: Place, name: str, arm: Arm, cap: int) -> dict[str, Any]:  # A
     notes = Notes(place.record, cap)
     with suppress(OverBudget), _optimizing(place, arm, ENDLESS, notes):
         pass
-    steps = sum(count <= cap for count in notes.steps)
+    steps = sum(count <= cap for count in notes.steps.values())
     while True:
         notes = Notes(place.record, None)
         with _optimizing(place, arm, steps, notes) as (outcome, requests):
@@ -399,7 +399,7 @@ def _optimizing(place: Place, arm: Arm, steps: int, notes: Notes) -> Iterator[tu
             services = Services(
                 judge_client=client,
                 optimizer_client=client,
-                proposer=arm.proposer,
+                proposers=(arm.proposer,),
                 journal=notes,
                 ledger=ledger,
                 run_id=create_run(database, "optimize", {"name": "teachable"}),
@@ -407,7 +407,7 @@ def _optimizing(place: Place, arm: Arm, steps: int, notes: Notes) -> Iterator[tu
             outcome = optimize(
                 place.task.prompt, place.dataset, place.objective, services, settings
             )
-        counted = notes.steps[-1] if notes.steps else 0
+        counted = max(notes.steps.values(), default=0)
         yield outcome, counted if ledger.before_look is None else ledger.before_look
     finally:
         database.close()

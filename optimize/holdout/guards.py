@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -125,16 +124,3 @@ def upper_bound(change: Change, alpha: float = GUARD_ALPHA) -> float | None:
 
 def _is_clear(change: Change, low: float | None, margin: float) -> bool:
     return low is not None and low > -margin and change.bearing_groups >= MIN_GROUPS
-
-
-def guard_could_hold(change: Change, guard: Guard, *, rows: int) -> bool:
-    """Whether a change of this size would pass its guard's test on `rows` rows.
-
-    The standard error is scaled from the rows at hand; it keeps hopeless candidates from the gate.
-    """
-    from scipy.stats import norm
-
-    if change.se is None:
-        return False
-    se = change.se * math.sqrt(change.n / rows)
-    return change.gain - float(norm.isf(GUARD_ALPHA)) * se > -guard.margin

@@ -88,3 +88,20 @@ class Proposer(Protocol):
 def view_of(proposer: Proposer) -> View:
     """Return what a proposer is shown; the errors of a batch where it does not say."""
     return getattr(proposer, "view", "errors")
+
+
+def bound_of(proposer: Proposer, training_rows: int) -> StepBound | None:
+    """Return how many calls a proposal may make; None for a plug-in's that does not say."""
+    bound = getattr(proposer, "bound", None)
+    return None if bound is None else bound(training_rows=training_rows)
+
+
+def asks_optimizer(proposer: Proposer) -> bool:
+    """Say whether a model writes the new prompt, so that two writings differ."""
+    bound = bound_of(proposer, 1)
+    return bound is None or bound.optimizer + bound.either > 0
+
+
+def learns(proposer: Proposer) -> bool:
+    """Say whether the new prompt depends on labels; a person's edit does not."""
+    return proposer.name != "human"

@@ -9,7 +9,7 @@ asks for each variable by itself, and criteria and anchors agree only where one 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...judges import JudgePrompt, Message, Request
@@ -35,7 +35,6 @@ class TextGrad:
     of them together.
     """
 
-    name: str = field(default="textgrad", init=False)
     parts: tuple[Part, ...] = ("criteria",)
     view: View = "errors"
     """What the loss shows: the slice's errors by cause, or all labelled training rows."""
@@ -46,6 +45,11 @@ class TextGrad:
     """How often a reply without a usable text is asked for again."""
     cases: ShowCases = ShowCases()  # noqa: RUF009  # frozen
     """Makes the cases that stand with the new texts, where `parts` has them."""
+
+    @property
+    def name(self) -> str:
+        """See `Proposer.name`."""
+        return "study" if self.view == "all" else "textgrad"
 
     def bound(self, *, training_rows: int) -> StepBound:
         """See `Proposer.bound`."""

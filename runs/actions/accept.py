@@ -33,7 +33,7 @@ from ..config.environment import Environment
 from ..store.banks import keep_banks
 from ..store.journal import RunJournal, list_runs
 from ..store.ledger import HoldoutLedger
-from ..store.run_config import open_proposer
+from ..store.run_config import editable_parts, open_proposers
 from ..store.workspace import Workspace
 from .decide import HUNKS, Gated, GateModel, Terms, Watch, answer_once, decide_with_model
 from .run_summary import RunSummary, read_optimization, require_same_models, split_of_run
@@ -355,7 +355,7 @@ def _require_allowed(
         run.before,
         choice.prompt,
         phrases=PhraseIndex((*parts.training.rows, *parts.validation.rows)),
-        editable=open_proposer(run.config).parts,
+        editable=editable_parts(open_proposers(run.config)),
         training=parts.training.rows,
     )
     if violations:

@@ -31,7 +31,7 @@ from ..store.journal import RunJournal, create_run, run_session, set_config
 from ..store.ledger import HoldoutLedger
 from ..store.run_clients import open_run_clients
 from ..store.run_command import command_of
-from ..store.run_config import RunConfig
+from ..store.run_config import RunConfig, editable_parts
 from ..store.run_identity import MEANS, find_same
 from ..store.sides import enter_sides
 from ..store.workspace import Workspace
@@ -262,7 +262,7 @@ def _run(
             services = Services(
                 judge_client=clients[config.model, config.via],
                 optimizer_client=clients[config.optimizer_access],
-                proposer=prepared.proposer,
+                proposers=prepared.proposers,
                 journal=_WatchedJournal(stored, trace, on_event, first_new),
                 ledger=HoldoutLedger(workspace.database),
                 run_id=run_id,
@@ -305,8 +305,8 @@ def _started(prepared: PreparedRun, name: str, objective: Objective, services: S
         screen_model=None,
         endpoints=tuple(model.endpoint for model in models),
         simulated=any(model.simulated for model in models),
-        proposer=prepared.proposer.name,
-        parts=tuple(prepared.proposer.parts),
+        proposer=",".join(one.name for one in prepared.proposers),
+        parts=editable_parts(prepared.proposers),
         candidates=1,
         unguided=prepared.settings.unguided,
         objective=StatedObjective(

@@ -27,6 +27,7 @@ from ...optimize.forecast import (
 )
 from ...optimize.holdout.guards import MIN_GROUPS
 from ...optimize.holdout.ledger import split_with_memory
+from ...optimize.proposers.proposer import view_of
 from ...optimize.settings import require_probability
 from ..config.command_options import Via
 from ..config.environment import SIMULATED, Allowance, Environment, open_model, parse_budget
@@ -145,11 +146,7 @@ def plan_run(
             model,
             Prices(environment.prices, environment.settings(names[who]).price),
             writer_via if who == "optimizer" else config.via,
-            *(
-                (planned.settings.brief_budget(config.view), TEXT_TOKENS)
-                if who == "optimizer"
-                else verdict
-            ),
+            *((_brief_tokens(planned), TEXT_TOKENS) if who == "optimizer" else verdict),
         )
         for who, model in models.items()
     }
@@ -200,10 +197,16 @@ def _planned(workspace: Workspace, prepared: PreparedRun) -> PlannedRun:
         prompt=prepared.prompt,
         dataset=replace(prepared.dataset, rows=(*even, *parts.drawn.rows)),
         parts=parts,
-        proposer=prepared.proposer,
+        proposers=prepared.proposers,
         settings=prepared.settings,
         objective=objective,
     )
+
+
+def _brief_tokens(planned: PlannedRun) -> float:
+    """Return how long a brief may be, on average over the arms."""
+    budgets = [planned.settings.brief_budget(view_of(one)) for one in planned.proposers]
+    return sum(budgets) / len(budgets)
 
 
 # Calls, tokens, money.

@@ -15,12 +15,13 @@ from ..config.environment import Environment, parse_budget
 from ..store.banks import hide_sealed
 from ..store.engines import check_engine
 from ..store.run_clients import open_exchange
-from ..store.run_config import RunConfig, open_proposer
+from ..store.run_config import RunConfig, open_proposers
 from ..store.run_identity import identify
 from ..store.workspace import Workspace
 from .read_objective import named_slice, saved_slices
 
 PACKAGES_OF = {
+    "study": ("textgrad", "litellm"),
     "textgrad": ("textgrad", "litellm"),
     "gepa": ("dspy", "optuna"),
     "mipro": ("dspy", "optuna"),
@@ -35,7 +36,7 @@ class PreparedRun:
     config: RunConfig
     prompt: JudgePrompt
     dataset: Dataset
-    proposer: Proposer
+    proposers: tuple[Proposer, ...]
     settings: RunSettings
     environment: Environment
 
@@ -46,7 +47,7 @@ class PreparedRun:
             config=config,
             prompt=config.judge,
             dataset=dataset,
-            proposer=open_proposer(config),
+            proposers=open_proposers(config),
             settings=config.settings(),
             environment=environment,
         )
@@ -85,7 +86,7 @@ def prepare_run(workspace: Workspace, config: RunConfig, environment: Environmen
     """
     require_extra(
         "optimize",
-        *PACKAGES_OF.get(config.proposer, ()),
+        *dict.fromkeys(package for name in config.arms for package in PACKAGES_OF.get(name, ())),
         purpose=f"--proposer {config.proposer}",
     )
     hidden = hide_sealed(workspace, config.judge).hidden_cases

@@ -64,7 +64,8 @@ def demo(folder: Path, opening: bool, as_json: bool) -> None:
             data=str(rows),
             objective=OBJECTIVE,
             yes=True,
-            steps=8,
+            proposer="study,textgrad",
+            steps=3,
             by="channel",
             model="simulated",
         )

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from ...optimize import ObjectiveWords
 
 PROPOSERS = (
-    *("textgrad", "rewrite", "cases", "gepa", "mipro", "human"),
+    *("cases", "study", "textgrad", "rewrite", "gepa", "mipro", "human"),
     *brought("proposers"),
 )
+ARMS = ("cases", "study", "textgrad")
+"""The proposers of a run unless others are named."""
 GONE_PROPOSERS = {"fewshot": "--proposer cases --cases-by fixed"}
 """Those of earlier versions, with what to type instead."""
 LABEL_SCALE = (
@@ -306,19 +308,23 @@ class JudgeModelOptions(EngineOptions, ModelOptions):
 class ProposerOptions:
     """Who writes the new prompts, and with which models' help."""
 
-    proposer: str = _search("textgrad", "Who writes the new prompt.", choices=PROPOSERS)
+    proposer: str = _search(
+        ",".join(ARMS),
+        f"Who writes new prompts, comma-separated, of {', '.join(PROPOSERS)}; the one with the best"
+        " chance goes to the gate.",
+    )
     editable: tuple[str, ...] = _search(
         (),
         "Comma-separated parts that may change: criteria, anchors (what each grade means), system,"
-        " cases (with TextGrad), reply [default: criteria; with --view all anchors too; in your own"
-        " edit all but anchors].",
+        " cases (with study or textgrad), reply [default: criteria; of study anchors too; in your"
+        " own edit all but anchors].",
         kind="names",
-        proposers=("textgrad", "rewrite", "human"),
+        proposers=("study", "textgrad", "rewrite", "human"),
     )
     view: str = _search(
         "errors",
-        "What TextGrad shows of the training rows: errors, the slice's by cause, or all, each row"
-        " right or wrong.",
+        "What TextGrad shows of the rows: errors, the slice's by cause, or all, each row right or"
+        " wrong, which is study.",
         choices=("errors", "all"),
         proposers=("textgrad",),
     )
@@ -327,7 +333,7 @@ class ProposerOptions:
         "Temperature at which TextGrad and rewrite sample the optimizer model.",
         low=0,
         high=2,
-        proposers=("textgrad", "rewrite"),
+        proposers=("study", "textgrad", "rewrite"),
     )
     step_calls: int | None = _search(
         None,
@@ -341,18 +347,18 @@ class ProposerOptions:
         "Decided cases that the judge is shown before each row.",
         low=1,
         high=64,
-        proposers=("cases", "textgrad"),
+        proposers=("cases", "study", "textgrad"),
     )
     cases_by: str = _search(
         "near",
         "Which cases: near (most like the row), fixed, random, or the name of an embeddings model.",
-        proposers=("cases", "textgrad"),
+        proposers=("cases", "study", "textgrad"),
     )
     cases_from: str = _search(
         "all",
         "The open rows that cases are taken from: all, or those of the slice.",
         choices=("all", "slice"),
-        proposers=("cases", "textgrad"),
+        proposers=("cases", "study", "textgrad"),
     )
     edit: str | None = _search(
         None,

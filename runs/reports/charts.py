@@ -6,7 +6,7 @@ picture says them in words too, for those who cannot see it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from ...judges import BoolArray, Estimate, FloatArray
 from ...judges.metrics.reliability_bins import Bin
+from ...optimize.events import StepTaken
 from ...slices import SliceReport
 from ...slices.inspect_slice import MeasuredSlice
 from ..actions.run_summary import RunSummary
@@ -30,6 +31,8 @@ MOST_STEPS = 300
 NAME_CELLS = 60
 """Cells of a name that stands above its marks, with what is said of it."""
 _BLOCKS = "▁▂▃▄▅▆▇█"
+_COLOURS = (BLUE, ORANGE, GREEN)
+"""Of the arms, in their order."""
 
 
 def run_charts(run: RunSummary, *, yes_or_no: bool) -> dict[str, str]:
@@ -54,49 +57,91 @@ def run_charts(run: RunSummary, *, yes_or_no: bool) -> dict[str, str]:
 
 
 def trajectory(run: RunSummary) -> str:
-    """Draw the validation loss and the metrics of each step, and which steps were kept; for a run
-    under way as well.
-    """
+    """Draw the loss and the metrics of each step, of every arm; for a run under way as well."""
     first = run.search_start
     if first is None:
-        return no_picture(
-            "Course of the run", "no prompt has been measured on the validation rows yet"
-        )
+        return no_picture("Course of the run", "no prompt has been measured yet")
     target = run.started.objective.target if run.started else ""
     metrics = sorted(first.metrics, key=lambda metric: (metric != target, metric))
-    rows = f" of {run.split.rows['validation']:,} rows" if run.split else ""
-    points = [_Point(0, first.loss, first.metrics, "the prompt as it was", True)]
-    for step in run.steps:
-        proposal, loss = step.proposal, step.proposal.loss
-        if loss is not None:
-            result = step_result(proposal.result)
-            points.append(_Point(step.step, loss, proposal.metrics, result, proposal.kept))
+    arms = arms_of(run.steps)
+    start = Point(
+        step=0, loss=first.loss, metrics=first.metrics, result="the prompt as it was", kept=True
+    )
+    points = [start, *points_of(run.steps)]
+    measured = [point for point in points if point.loss is not None]
     losses: list[str] = []
-    for point in points:
-        mark = " (kept)" if point.kept and point.step else ""
+    for point in measured:
+        mark = " (kept)" if point.kept and point.step and not arms else ""
         losses.append(f"{point.name} {number(point.loss, 4)}{mark}")
+    rows = f" of {run.split.rows['validation']:,} rows" if run.split else ""
+    where = "rows that prompts were not written from" if arms else f"the validation set{rows}"
     drawing = Drawing(
         178 + 76 * len(metrics),
-        f"Course of the run on the validation set{rows}",
+        f"Course of the run on {where}",
         f"Loss by step: {'; '.join(losses)}",
     )
-    across = Scale((0, max([1, *(step.step for step in run.steps)])), 62, WIDTH - 16)
-    kinds = (("start or kept", GREEN, True), ("not kept", ORANGE, False))
-    drawing.legend(kinds, after="× never validated")
-    _panel(drawing, "loss", [(point, point.loss) for point in points], across, top=52, height=80)
-    for step in run.steps:
-        if step.proposal.loss is None:
-            tip = f"step {step.step}: {step_result(step.proposal.result)}"
-            at = {"x": across(step.step), "y": 150.0, "text_anchor": "middle"}
-            drawing.add("text", "refused", tip, **at).text = "×"
+    across = Scale((0, max([1, *(point.step for point in points)])), 62, WIDTH - 16)
+    kinds = [("start or kept", GREEN, True), ("not kept", ORANGE, False)]
+    if arms:
+        kinds = [(arm, _COLOURS[i % len(_COLOURS)], True) for i, arm in enumerate(arms)]
+    drawing.legend(kinds, after="× never judged")
+    loss_values = [(point, point.loss) for point in measured]
+    _panel(drawing, "loss", loss_values, across, top=52, height=80, arms=arms)
+    for point in points:
+        if point.loss is None:
+            at = {"x": across(point.step), "y": 150.0, "text_anchor": "middle"}
+            drawing.add("text", "refused", f"{point.name}: {point.result}", **at).text = "×"
     for i, metric in enumerate(metrics):
-        values = [(point, point.metrics.get(metric)) for point in points]
-        _panel(drawing, metric, values, across, top=180 + 76 * i, height=44)
+        values = [(point, point.metrics.get(metric)) for point in measured]
+        _panel(drawing, metric, values, across, top=180 + 76 * i, height=44, arms=arms)
     foot = 166 + 76 * len(metrics)
     for i in range(0, int(across.high) + 1, 1 + int(across.high) // 12):
         drawing.text(across(i), foot, str(i) if i else "start", "quiet", text_anchor="middle")
     drawing.text(4, foot, "step", "quiet")
     return drawing.svg()
+
+
+def arms_of(steps: Iterable[StepTaken]) -> list[str]:
+    """Return the arms of a run in their order; none of a run of an earlier version."""
+    return list(dict.fromkeys(step.arm for step in steps if step.arm is not None))
+
+
+def points_of(steps: Iterable[StepTaken]) -> list[Point]:
+    """Return what each step of each arm came to on rows that it was not written from, all folds
+    together.
+    """
+    together: dict[tuple[str, int], list[StepTaken]] = {}
+    judged_itself = {step.arm for step in steps} - {step.arm for step in steps if step.fold}
+    for step in steps:
+        if step.fold is not None or step.arm in judged_itself:
+            together.setdefault((step.arm or "", step.step), []).append(step)
+    points: list[Point] = []
+    for (arm, number_of_step), folds in together.items():
+        judged = [one.proposal for one in folds if one.proposal.loss is not None]
+        shares = [one.validation_rows or 1 for one in judged]
+        metrics: dict[str, float | None] = {}
+        for metric in judged[0].metrics if judged else ():
+            values = [one.metrics[metric] for one in judged]
+            metrics[metric] = _mean(values, shares)
+        points.append(
+            Point(
+                step=number_of_step,
+                loss=_mean([one.loss for one in judged], shares) if judged else None,
+                metrics=metrics,
+                result=step_result((judged or [folds[0].proposal])[0].result),
+                kept=any(one.kept for one in judged),
+                arm=arm,
+            )
+        )
+    return points
+
+
+def _mean(values: Sequence[float | None], shares: Sequence[int]) -> float | None:
+    known = [
+        (value, share) for value, share in zip(values, shares, strict=True) if value is not None
+    ]
+    total = sum(share for _, share in known)
+    return sum(value * share for value, share in known) / total if total else None
 
 
 def sparkline(values: Sequence[float | None]) -> str:
@@ -106,41 +151,53 @@ def sparkline(values: Sequence[float | None]) -> str:
     return "".join("×" if value is None else _BLOCKS[round(height(value))] for value in values)
 
 
-@dataclass(frozen=True, slots=True)
-class _Point:
-    """A prompt that was measured on the validation rows; step 0 is the first prompt."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """What there was after a step; step 0 is the first prompt."""
 
     step: int
-    loss: float
+    loss: float | None
+    """None where nothing was judged."""
     metrics: Mapping[str, float | None]
     result: str
     kept: bool
+    arm: str = ""
+    """Empty for the first prompt, and in runs of earlier versions."""
 
     @property
     def name(self) -> str:
-        return f"step {self.step}" if self.step else "start"
+        """What it is called."""
+        step = f"step {self.step}" if self.step else "start"
+        return f"{self.arm}, {step}" if self.arm else step
 
 
 def _panel(
     drawing: Drawing,
     name: str,
-    values: Sequence[tuple[_Point, float | None]],
+    values: Sequence[tuple[Point, float | None]],
     across: Scale,
     *,
     top: float,
     height: float,
+    arms: Sequence[str],
 ) -> None:
-    """Draw one quantity over the steps; a line follows the prompt that was best so far."""
+    """Draw one quantity over the steps; a line follows each arm, or the prompt that was best so
+    far.
+    """
     points = [(point, value) for point, value in values if value is not None]
     up = Scale((value for _, value in points), top + height, top)
     drawing.text(62, top - 12, name)
     drawing.grid(up, dict.fromkeys((up.high, up.low) if points else ()), left=62, digits=".3f")
-    best = [(across(point.step), up(value)) for point, value in points if point.kept]
-    if best:
-        path = _path([*best, (across(across.high), best[-1][1])], stepped=True)
-        drawing.add("path", "best", d=path, fill="none", stroke=GREEN, stroke_width=1.6)
+    colours = {arm: _COLOURS[i % len(_COLOURS)] for i, arm in enumerate(arms)} or {"": GREEN}
+    for arm, colour in colours.items():
+        own = [(p, value) for p, value in points if p.kept and p.arm in ("", arm)]
+        best = [(across(point.step), up(value)) for point, value in own]
+        if best:
+            path = _path([*best, (across(across.high), best[-1][1])], stepped=True)
+            drawing.add("path", "best", d=path, fill="none", stroke=colour, stroke_width=1.6)
     for point, value in points:
         kind, colour = ("kept", GREEN) if point.kept else ("refused", ORANGE)
+        colour = colours.get(point.arm, colour) if point.arm else colour
         tip = f"{point.name}: {name} {number(value, 4)}; {point.result}"
         drawing.dot(across(point.step), up(value), kind, colour, tip, filled=point.kept)
 

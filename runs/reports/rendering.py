@@ -24,9 +24,10 @@ from .sentences import (
     describe_threshold,
     describe_unanswered,
     gate_sentences,
-    seen_part,
+    judged_part,
     slice_heading,
     spread_of,
+    step_name,
 )
 
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ def open_templates(package: str = "", *, markup: bool = True, lines: bool = Fals
         "code": code,
         "fence": fence,
         "slice_heading": slice_heading,
-        "seen_part": seen_part,
+        "step_name": step_name,
+        "judged_part": judged_part,
         "closing_heading": closing_heading,
         "gate_changes": tables.gate_changes,
         "left_out": tables.left_out_columns,
@@ -114,7 +116,7 @@ def open_templates(package: str = "", *, markup: bool = True, lines: bool = Fals
 
 
 _TABLES = (
-    *("evidence_table", "slices_table", "outputs_table"),
+    *("arms_table", "evidence_table", "slices_table", "outputs_table"),
     *("costs_table", "by_value_table", "pooled_table", "final_table"),
 )
 _MARKDOWN = re.compile(r"[\\`*_\[\]<#|~@!&$]|(?<=:)//|(?<=www)\.", re.IGNORECASE)

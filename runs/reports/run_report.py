@@ -11,7 +11,7 @@ from ...optimize.word_diff import diff_prompts
 from ..actions.flips import Flip
 from ..actions.run_summary import RunSummary
 from ..terminal import inline, say, say_pieces, say_table, say_word_diff
-from .charts import sparkline
+from .charts import arms_of, points_of, sparkline
 from .numbers import interval, number, signed
 from .run_table import RunLine
 from .sentences import describe_new_threshold
@@ -47,9 +47,7 @@ def say_runs(lines: Iterable[RunLine]) -> None:
 
 
 def say_course(run: RunSummary) -> None:
-    """Print the validation loss by step as one line of blocks, and the decisions before and
-    after.
-    """
+    """Print the loss by step as a line of blocks, and the decisions before and after."""
     if run.search_start is not None:
         _say_loss(run.search_start.loss, run.steps)
     if run.closing is not None:
@@ -59,6 +57,12 @@ def say_course(run: RunSummary) -> None:
 
 
 def _say_loss(first: float, steps: Sequence[StepTaken]) -> None:
+    if arms := arms_of(steps):
+        say("\nLoss by step, on rows that prompts were not written from")
+        for arm in arms:
+            losses = [first, *(point.loss for point in points_of(steps) if point.arm == arm)]
+            say(f"  {arm}  {sparkline(losses)}  {', '.join(number(one, 4) for one in losses)}")
+        return
     losses = [first, *(step.proposal.loss for step in steps)]
     kept_steps = [step for step in steps if step.proposal.kept]
     numbers = ", ".join(str(step.step) for step in kept_steps) or "none"

@@ -33,30 +33,47 @@ def describe_chance(chances: ChancesReckoned | None) -> list[str]:
     """Say how likely the gate was to accept what the search ended with, and what that rests on."""
     if chances is None:
         return []
-    best = chances.candidates[chances.chosen]
+    if chances.chosen is None:
+        return ["no arm did better than the prompt in use"]
+    best, believed = chances.candidates[chances.chosen], chances.believed
     target = chances.metric
-    what = (
-        best["version"]
-        if best["rule"] is None
-        else f"{best['version']} at threshold {best['rule']['threshold']:g}"
-    )
-    parts = [f"{in_words(best['target'])} for the gain of {target}"]
-    parts += [f"{in_words(chance)} for {name}" for name, chance in best["guards"].items()]
+    parts = [f"{in_words(believed['target'])} for the gain of {target}"]
+    parts += [f"{in_words(chance)} for {name}" for name, chance in believed["guards"].items()]
     lines = [
-        f"chance of acceptance: {in_words(chances.accepted)} ({', '.join(parts)} alone), of {what}"
-        f" on a holdout of {count(chances.holdout_rows)} rows in {count(chances.holdout_groups)}"
-        " groups"
+        f"chance of acceptance: {in_words(chances.accepted)} ({', '.join(parts)} alone), of"
+        f" {_name_arm(best)} on a holdout of {count(chances.holdout_rows)} rows in"
+        f" {count(chances.holdout_groups)} groups"
     ]
     rows = f"{count(chances.rows)} open rows that the optimizer model was not shown"
     if chances.training_rows:
         rows += f", {count(chances.training_rows)} of them training rows"
-    promise = f"{signed(best['expected'][target])} ± {number(best['error'][target])}"
+    if "arm" in best:
+        rows = f"{count(chances.rows)} open rows, each by a prompt that had not seen its label"
+    promise = f"{signed(believed['expected'][target])} ± {number(believed['error'][target])}"
     luck = f"without the luck of the best of {count(chances.tried)}, " if chances.tried > 1 else ""
+    own = ""
+    if chances.own is not None and chances.optimism is not None:
+        change, heart = (
+            signed(value[target]) for value in (chances.own["measured"], chances.optimism)
+        )
+        own = (
+            f"; the prompt that was written from all of them changes it by {change} there, and"
+            f" {heart} is what the arm's prompts do better on rows they were written from"
+        )
     lines.append(
-        f"on {rows}, {target} changed by {signed(best['measured'][target])}; {luck}it promises"
+        f"on {rows}, {target} changed by {signed(best['measured'][target])}{own}; {luck}it promises"
         f" {promise}"
     )
     return lines
+
+
+def _name_arm(candidate: Json) -> str:
+    """Name what went to the gate, by its arm or, in runs of earlier versions, by its version."""
+    rule, arm, steps = candidate["rule"], candidate.get("arm"), candidate.get("steps")
+    name = str(candidate["version"])
+    if arm is not None:
+        name = f"{arm} after {steps} step{'s' * (steps != 1)}" if steps else "the prompt in use"
+    return name if rule is None else f"{name} at threshold {rule['threshold']:g}"
 
 
 def describe_threshold(threshold: ThresholdTuned) -> str:
@@ -277,10 +294,22 @@ def _describe_tested(change: Json) -> str:
     )
 
 
-def seen_part(event: StepTaken) -> str:
-    """Say on how many validation rows a step's proposal was judged; empty where it was on none."""
-    rows = event.proposal.validation_rows
-    return "" if rows is None else f" on {rows:,} rows"
+def step_name(event: StepTaken) -> str:
+    """Name a step: in runs of today with its arm and its fold."""
+    if event.arm is None:
+        return f"step {event.step:2}"
+    fold = "all open rows" if event.fold is None else f"fold {event.fold}"
+    return f"{event.arm}, {fold}, step {event.step}"
+
+
+def judged_part(event: StepTaken) -> str:
+    """Say what loss a step's proposal had on which rows; empty where it was judged on none."""
+    proposal, rows = event.proposal, event.proposal.validation_rows
+    if proposal.loss is None:
+        return ""
+    name = "validation loss" if event.arm is None else "loss"
+    where = "" if rows is None else f" on {rows:,} {'other ' if event.arm else ''}rows"
+    return f"{name} {number(proposal.loss, 4)}{where}"
 
 
 def slice_heading(event: SliceChosen) -> str:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...judges.metrics import CHOICE_METRICS
-from ...optimize.events import Evidence, Json, Remeasured, SliceChosen
+from ...optimize.chance import in_words
+from ...optimize.events import ChancesReckoned, Evidence, Json, Remeasured, SliceChosen
 from .numbers import (
     BRIEF,
     NONE,
@@ -22,6 +23,7 @@ from .numbers import (
 
 P_MEANS = "p is against no gain; that of a guard against a loss of its margin"
 """What the p-values beside the gate's changes are about."""
+BELIEVED_MEANS = "believed: from the open rows, before the holdout was opened"
 MOST_UNDEFINED = 12
 """Figures that are named beside one reason why they are n/a."""
 MOST_SLICES = 12
@@ -80,15 +82,52 @@ def gate_changes(evidence: Evidence) -> list[tuple[str, Json, float | None]]:
 
 
 def evidence_table(evidence: Evidence) -> Table:
-    """Return what changed on the holdout: target, guards and slice."""
-    head = ("", "metric", "before", "after", "change", "95 % interval", "p", "n", "groups")
+    """Return what changed on the holdout, target, guards and slice, beside what was believed before
+    it was opened.
+    """
+    believed = evidence.believed
+    before = ("believed",) if believed else ()
+    head = ("", "metric", "before", "after", *before, "change", "95 % interval", "p", "n", "groups")
     lines: list[tuple[str, ...]] = []
     for role, change, p in gate_changes(evidence):
-        values = (number(change["before"]), number(change["after"]), signed(change["difference"]))
+        metric = change["metric"]
+        values = [number(change["before"]), number(change["after"])]
+        if believed:
+            one = None if role == "slice" else believed.get(metric)
+            values.append(NONE if one is None else _give_or_take(one["change"], one["error"]))
         rows = (count(change[name]) for name in ("n", "groups", "changed_groups"))
-        spread = interval(change, change=True)
-        lines.append((role, change["metric"], *values, spread, p_value(p), *rows))
-    return Table(head=(*head, "bear on it"), lines=lines, left=2, notes=(P_MEANS,))
+        spread = (signed(change["difference"]), interval(change, change=True))
+        lines.append((role, metric, *values, *spread, p_value(p), *rows))
+    notes = (P_MEANS, BELIEVED_MEANS) if believed else (P_MEANS,)
+    return Table(head=(*head, "bear on it"), lines=lines, left=2, notes=notes)
+
+
+def _give_or_take(change: float, error: float) -> str:
+    return f"{signed(change)} ± {number(error)}"
+
+
+def arms_table(chances: ChancesReckoned | None) -> Table:
+    """Return what each arm would have given on rows that its prompts had not seen; of runs of
+    earlier versions nothing.
+    """
+    lines: list[tuple[str, ...]] = []
+    metrics: list[str] = []
+    for place, one in enumerate(chances.candidates if chances else ()):
+        if chances is None or "arm" not in one:
+            continue
+        metrics = list(one["expected"])
+        rule = "" if one["rule"] is None else f"{one['rule']['threshold']:g}"
+        cells: list[str] = []
+        for metric in metrics:
+            promise = _give_or_take(one["expected"][metric], one["error"][metric])
+            cells += [signed(one["measured"][metric]), promise]
+        chosen = "chosen" if place == chances.chosen else ""
+        steps = str(one["steps"] or "")
+        lines.append((one["arm"], steps, rule, *cells, in_words(one["accepted"]), chosen))
+    head = ["arm", "steps", "threshold"]
+    for metric in metrics:
+        head += [metric, "believed"]
+    return Table(head=(*head, "chance", ""), lines=lines)
 
 
 def slices_table(event: SliceChosen) -> Table:

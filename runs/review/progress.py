@@ -11,6 +11,7 @@ from ...optimize.events import SearchStarted, StepTaken
 from ..actions.run_summary import RunSummary
 from ..config.environment import parse_budget
 from ..reports.numbers import count, price
+from ..reports.sentences import step_name
 from .app_state import AppState
 
 
@@ -30,7 +31,8 @@ def stage(run: RunSummary) -> str:
     """Name what a run in progress is at, after the last event it wrote."""
     kind = run.events[-1].kind if run.events else ""
     if kind in (SearchStarted.kind, StepTaken.kind):
-        return f"step {len(run.steps) + 1} of at most {run.record.config.get('steps', '?')}"
+        last = run.steps[-1] if run.steps else None
+        return f"writing prompts; the last was {step_name(last)}" if last else "writing prompts"
     return _NEXT.get(kind, "at work")
 
 
@@ -41,7 +43,7 @@ _NEXT = {
     "benchmark": "searching for the slice",
     "slice": "writing the loss",
     "chance": "the gate is judging the holdout",
-    "loss": "validating the prompt as it is",
+    "loss": "writing prompts",
     "survivor": "the gate is judging the holdout",
     "decision": "measuring everything again",
     "threshold": "searching for the slice",

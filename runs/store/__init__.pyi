@@ -5,7 +5,7 @@ from .journal import RunJournal, create_run, find_run, get_run, list_runs, set_s
 from .labels import LabelRecord, LabelStore, NewLabel, counting_records
 from .ledger import HoldoutLedger
 from .run_command import command_of
-from .run_config import PROPOSERS, RunConfig, open_proposer
+from .run_config import PROPOSERS, RunConfig, open_proposers
 from .schema import MIGRATIONS, Migration
 from .sqlite_database import SqliteDatabase
 from .workspace import Workspace
@@ -33,6 +33,6 @@ __all__ = [
     "find_run",
     "get_run",
     "list_runs",
-    "open_proposer",
+    "open_proposers",
     "set_state",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -32,7 +32,6 @@ from ...optimize import (
     RunSettings,
     ShowCases,
     TextGrad,
-    View,
     parse_loss,
 )
 from ...optimize.options import (
@@ -145,6 +144,11 @@ class RunConfig(OptimizeOptions):
             return None
         edited = load_prompt(self.edit, origin="the edit", folder=self.banks)
         return edited.hiding(self.hidden_cases)
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """The proposers by name."""
+        return tuple(filter(None, (name.strip() for name in self.proposer.split(","))))
 
     @property
     def named_models(self) -> tuple[str, ...]:
@@ -264,20 +268,32 @@ def read_rows(
     )
 
 
-def open_proposer(config: RunConfig) -> Proposer:
-    """Return the proposer that a run uses.
+def open_proposers(config: RunConfig) -> tuple[Proposer, ...]:
+    """Return the arms of a run.
 
     Raises:
         InputError: There is none of that name, or a setting does not belong to it.
     """
     _require_sense(config)
-    match config.proposer:
+    names = ("study" if one == "textgrad" and config.view == "all" else one for one in config.arms)
+    return tuple(_open_proposer(name, config) for name in dict.fromkeys(names))
+
+
+def editable_parts(proposers: Iterable[Proposer]) -> tuple[Part, ...]:
+    """Return the parts that some arm may change, in the order of `PARTS`."""
+    parts = {part for proposer in proposers for part in proposer.parts}
+    return tuple(part for part in PARTS if part in parts)
+
+
+def _open_proposer(name: str, config: RunConfig) -> Proposer:
+    match name:
         case "textgrad":
-            view: View = "all" if config.view == "all" else "errors"
-            usual: tuple[Part, ...] = ("criteria", "anchors") if view == "all" else ("criteria",)
-            parts = _editable(config.editable, usual)
-            cases = _cases(config)
-            return TextGrad(parts=parts, view=view, temperature=config.temperature, cases=cases)
+            parts = _editable(config.editable, ("criteria",))
+            return TextGrad(parts=parts, temperature=config.temperature, cases=_cases(config))
+        case "study":
+            parts = _editable(config.editable, ("criteria", "anchors"))
+            errors = TextGrad(temperature=config.temperature, cases=_cases(config))
+            return replace(errors, parts=parts, view="all")
         case "rewrite":
             return Rewrite(
                 parts=_editable(config.editable, ("criteria",)), temperature=config.temperature
@@ -319,32 +335,33 @@ def _require_sense(config: RunConfig) -> None:
     Raises:
         InputError: One of them is given, or one is missing.
     """
-    if config.proposer not in PROPOSERS:
+    unknown = [name for name in config.arms if name not in PROPOSERS]
+    if unknown or not config.arms:
+        name = unknown[0] if unknown else ""
         raise InputError(
-            f"proposer {config.proposer!r} is none of {', '.join(PROPOSERS)}",
-            hint=GONE_PROPOSERS.get(config.proposer),
+            f"proposer {name!r} is none of {', '.join(PROPOSERS)}", hint=GONE_PROPOSERS.get(name)
         )
     for field, option, _ in changed_options(config, ProposerOptions):
-        if option.proposers and config.proposer not in option.proposers:
+        if option.proposers and not {*config.arms} & {*option.proposers}:
             owners = " or ".join(option.proposers)
             raise InputError(
                 f"{spelling(field)} belongs to --proposer {owners}, not to {config.proposer}"
             )
-    if config.proposer == "human" and config.edit is None:
+    if "human" in config.arms and config.edit is None:
         raise InputError(
             "--proposer human needs the edited prompt", hint="give its YAML file with --edit FILE"
         )
-    unknown = sorted({*config.editable} - {*PARTS})
-    if unknown:
+    no_parts = sorted({*config.editable} - {*PARTS})
+    if no_parts:
         raise InputError(
-            f"--editable {unknown[0]!r} is not a part that may change",
+            f"--editable {no_parts[0]!r} is not a part that may change",
             hint=f"parts are {', '.join(PARTS)}",
         )
-    if "cases" in config.editable and config.proposer == "rewrite":
+    if "cases" in config.editable and "rewrite" in config.arms:
         raise InputError(
             "rewrite writes texts alone", hint="--proposer cases, or textgrad with cases beside it"
         )
-    if {*config.editable} == {"cases"} and config.proposer == "textgrad":
+    if {*config.editable} == {"cases"} and {"study", "textgrad"} & {*config.arms}:
         raise InputError("--editable cases alone leaves no text to write", hint="--proposer cases")
     if "anchors" in config.editable and not config.judge.scale.anchors:
         raise InputError(

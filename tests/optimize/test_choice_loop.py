@@ -100,7 +100,7 @@ def run(
         services = Services(
             judge_client=client,
             optimizer_client=client,
-            proposer=proposer,
+            proposers=(proposer,),
             journal=journal,
             ledger=MemoryLedger(),
             run_id="r",

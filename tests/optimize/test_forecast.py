@@ -108,7 +108,7 @@ def made(rows: Dataset, seed: int, proposer: Proposer | None = None, **changes: 
         prompt=PROMPT,
         dataset=some,
         parts=split_dataset(some, shares=settings.shares),
-        proposer=proposer or own,
+        proposers=(proposer or own,),
         settings=settings,
         objective=read_objective(rng.choice(OBJECTIVES)),
     )
@@ -123,7 +123,7 @@ def carry_out(
         services = Services(
             judge_client=asked,
             optimizer_client=writer,
-            proposer=run.proposer,
+            proposers=run.proposers,
             journal=journal,
             ledger=MemoryLedger(),
             run_id="r",
@@ -180,7 +180,7 @@ def test_a_proposer_nobody_counted_has_no_bound(rows: Dataset) -> None:
         name, parts = "unknown", ("criteria",)
 
     run = made(rows, 0, Unknown())  # type: ignore[arg-type]  # that is the point
-    assert (bound_run(run), run.step) == (None, None)
+    assert (bound_run(run), run.step(run.proposers[0])) == (None, None)
 
 
 def test_an_unguided_run_asks_for_no_loss_and_one_without_steps_for_no_text(rows: Dataset) -> None:
@@ -190,7 +190,7 @@ def test_an_unguided_run_asks_for_no_loss_and_one_without_steps_for_no_text(rows
     assert lines is not None
     assert [line.what for line in lines] == ["benchmark of the open rows"]
     assert lines[0].calls == len(plain.parts.train) + len(plain.parts.validation)
-    assert replace(plain, proposer=HumanEdit(edit=PROMPT)).step == StepBound()
+    assert plain.step(HumanEdit(edit=PROMPT)) == StepBound()
 
 
 class Improving:
@@ -263,11 +263,12 @@ def test_a_judge_that_answers_no_sealed_row_is_asked_again_within_the_bound(rows
     run = replace(run, dataset=rows, parts=parts, objective=read_objective("raise accuracy"))
     open_alone = Improving(rows, read=(*parts.train.rows, *parts.validation.rows))
     judge, _, steps = carry_out(run, open_alone, Slow())
-    assert steps == ["kept"] * 3
+    assert steps == ["judged"] * 9
     lines = bound_run(run)
     assert lines is not None
     (again,) = (line for line in lines if line.what == ASKED_AGAIN)
     assert again.calls == 2 * 3 * len(parts.holdout)
     answered = tuple(line for line in lines if line.what != ASKED_AGAIN)
     bound = most(answered, "judge") - 2 * len(parts.final)
-    assert 0.95 * bound <= judge.calls - again.calls <= bound
+    # Both folds write the same texts here, and what was asked once is not asked again.
+    assert 0.45 * bound <= judge.calls - again.calls <= bound

@@ -92,7 +92,7 @@ def run(data: Dataset, model: Watched, **settings: Any) -> tuple[Event, ...]:
         services = Services(
             judge_client=client,
             optimizer_client=client,
-            proposer=HumanEdit(edit=EDIT),
+            proposers=(HumanEdit(edit=EDIT),),
             journal=journal,
             ledger=MemoryLedger(),
             run_id="r",

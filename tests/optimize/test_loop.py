@@ -138,7 +138,7 @@ def run_with(
         services = Services(
             judge_client=client,
             optimizer_client=client,
-            proposer=proposer,
+            proposers=(proposer,),
             journal=journal,
             ledger=MemoryLedger(),
             run_id="r",
@@ -158,27 +158,26 @@ def run_with(
 def test_every_proposer_runs_to_a_decision_and_shows_no_row_it_may_not(
     name: str, data: Dataset
 ) -> None:
-    """Sealed rows reach no optimizer; a demonstration in any request is a training row, never one
-    of validation.
-    """
+    """Sealed rows reach no optimizer, nor any request as a demonstration."""
     model = Overheard()
     noted = tuple(
         replace(row, meta={**row.meta, "note": "A number or a name is another one."})
         for row in data.rows
     )
     outcome, steps = run_with(replace(data, rows=noted), PROPOSERS[name], model, steps=4)
-    assert len(steps) == 4
+    written = [step for step in steps if step.get("fold") is not None or name == "human"]
+    assert len(written) == (4 if name == "human" else 8)
     assert all(step["result"] for step in steps)
     assert any("version" in step for step in steps), steps
     assert outcome.before == PROMPT
     parts = split_dataset(data, shares=(30, 20, 30, 20))
-    training = {f"CANARY<{row.id}>" for row in parts.train.rows}
+    training = {f"CANARY<{row.id}>" for row in (*parts.train.rows, *parts.validation.rows)}
     said = "\n".join(m.content for r in model.heard if r.purpose == "optimizer" for m in r.messages)
     shown = "\n".join(
         m.content for r in model.heard if r.purpose == "judge" for m in r.messages[:-1]
     )
     others = {f"CANARY<{row.id}>" for row in data.rows} - training
-    assert len(others) > 100
+    assert len(others) > 90
     assert [mark for mark in others if mark in said or mark in shown] == []
 
 
@@ -202,13 +201,11 @@ def test_a_persons_edit_meets_the_invariants_and_the_gate(data: Dataset) -> None
     assert [violation["name"] for violation in steps[0]["violations"]] == ["scale_changed"]
 
 
-@pytest.mark.parametrize("part", ["holdout", "validation"])
-def test_a_case_of_a_row_that_is_not_training_is_refused(data: Dataset, part: str) -> None:
+def test_a_case_of_a_row_that_is_not_open_is_refused(data: Dataset) -> None:
     """However it came by the row; the journal does not tell which one it is."""
     parts = split_dataset(data, shares=(30, 20, 30, 20))
     known = {row.id for row in (*parts.train.rows, *parts.validation.rows)}
-    sealed = next(row for row in data.rows if row.id not in known)
-    row = sealed if part == "holdout" else parts.validation.rows[0]
+    row = next(row for row in data.rows if row.id not in known)
     bank = CaseBank(cases=(Case(inputs=row.inputs, label=0),))
     foreign = Fixed(
         make=lambda prompt, bench: replace(prompt, cases=Cases(bank=bank)), parts=("cases",)
@@ -221,39 +218,39 @@ def test_a_case_of_a_row_that_is_not_training_is_refused(data: Dataset, part: st
 def test_a_request_that_fails_alone_ends_the_step_and_not_the_run(data: Dataset) -> None:
     """A prompt too long for the optimizer model is a step without a proposal."""
     _, steps = run_with(data, Rewrite(), Overheard(failing=True))
-    assert [step["result"] for step in steps] == ["failed"] * 2
+    assert [step["result"] for step in steps] == ["failed"] * 4
     assert "the optimizer model failed" in steps[0]["reason"]
     assert "too long" in steps[0]["reason"]
     assert "--brief-tokens under 12,000" in steps[0]["reason"]
 
 
 def test_the_bench_has_the_targets_training_rows_and_refuses_others(data: Dataset) -> None:
-    """Rows of the slice alone, with verdicts and losses; a prompt cannot be tried on a validation
-    row.
+    """Rows of the slice alone, with verdicts and losses; a prompt cannot be tried on a row that it
+    is judged on.
     """
-    parts = split_dataset(data, shares=(30, 20, 30, 20))
     fixed = Fixed(make=lambda prompt, bench: NoProposal("looked"))
-    run_with(data, fixed, Overheard(), steps=1, slice="channel = pdf")
-    bench = fixed.benches[0]
-    assert 0 < len(bench.rows) < len(parts.train)
-    assert {row.id for row in bench.rows} <= {row.id for row in parts.train.rows}
+    _, steps = run_with(data, fixed, Overheard(), steps=1, slice="channel = pdf")
+    bench, other = fixed.benches
+    assert 0 < len(bench.rows) < len(steps[0]["rows"])
+    assert {row.id for row in bench.rows} <= set(steps[0]["rows"])
     assert len(bench.train.losses) == len(bench.train.judged.scored) == len(bench.rows)
     assert bench.scale == PROMPT.scale
     with pytest.raises(ValueError, match="training rows only"):
-        bench.try_out(PROMPT, parts.validation.rows[:1])
+        bench.try_out(PROMPT, other.rows[:1])
 
 
 def test_the_bench_knows_what_the_current_prompt_said_last(plain: Dataset) -> None:
-    """After an edit is kept, the rows of later minibatches carry its verdicts."""
+    """After an edit, the rows of later minibatches carry its verdicts."""
     fixed = Fixed(
         make=lambda prompt, bench: (
             EDIT if prompt.version == PROMPT.version else NoProposal("kept it")
         )
     )
     _, steps = run_with(plain, fixed, Overheard(), steps=3, batch=32)
-    assert steps[0]["result"] == "kept"
-    first, third = fixed.benches[0].train, fixed.benches[2].train
-    drawn = {id_ for step in steps[1:] for id_ in step["rows"]}
+    assert steps[0]["result"] == "judged"
+    first, third = fixed.benches[0].train, fixed.benches[4].train
+    drawn = {id_ for step in steps if step["step"] > 1 for id_ in step["rows"]}
+    assert all(len(step["rows"]) <= 32 for step in steps if step["step"] > 1)
     moved = {
         a.row_id
         for a, b in zip(first.judged.answers, third.judged.answers, strict=True)
@@ -264,20 +261,18 @@ def test_the_bench_knows_what_the_current_prompt_said_last(plain: Dataset) -> No
 
 
 def test_unguided_draws_from_all_training_rows_by_a_plain_loss(data: Dataset) -> None:
-    """No slice, no written loss: right and wrong alone, and minibatches that do not favour
-    errors.
-    """
+    """No slice, no written loss: right and wrong alone."""
     model, journal = Overheard(), MemoryJournal()
     with Client(model) as client:
         services = Services(
             judge_client=client,
             optimizer_client=client,
-            proposer=Fixed(make=lambda prompt, bench: NoProposal("looked")),
+            proposers=(Fixed(make=lambda prompt, bench: NoProposal("looked")),),
             journal=journal,
             ledger=MemoryLedger(),
             run_id="r",
         )
-        settings = RunSettings(steps=30, unguided=True)
+        settings = RunSettings(steps=3, unguided=True)
         optimize(
             PROMPT,
             data,
@@ -301,7 +296,7 @@ def events_of(data: Dataset, slice_: str) -> dict[str, Mapping[str, Any]]:
         services = Services(
             judge_client=client,
             optimizer_client=client,
-            proposer=Fixed(make=lambda prompt, bench: NoProposal("looked")),
+            proposers=(Fixed(make=lambda prompt, bench: NoProposal("looked")),),
             journal=journal,
             ledger=MemoryLedger(),
             run_id="r",
@@ -343,45 +338,13 @@ def test_a_text_tried_before_is_not_validated_again(data: Dataset) -> None:
     """The same prompt a second time costs nothing."""
     worse = PROMPT.edited(criteria="Every statement is grounded.")
     _, steps = run_with(data, Fixed(make=lambda prompt, bench: worse), Overheard())
-    assert steps[1]["result"] == "tried before"
-
-
-class Contrary(Overheard):
-    """Says the top grade of every row to a judge whose criteria ask for it."""
-
-    async def complete(
-        self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
-    ) -> Completion:
-        """Note, then answer."""
-        completion = await super().complete(request, unsupported_parameters=unsupported_parameters)
-        if request.purpose == "judge" and "top grade to everything" in request.messages[0].content:
-            reply = '{"criterion": "c", "evidence": "e", "score": 3, "confidence": 1.0}'
-            return replace(completion, text=reply)
-        return completion
+    assert [step["result"] for step in steps[:4]] == ["judged"] * 2 + ["tried before"] * 2
 
 
 LOSS = '{"expression": "0.9 * fp + 0.4 * fn", "declares": {"fp_costs_more_than_fn": true}}'
-HOPELESS = PROMPT.criteria + "\nGive the top grade to everything."
 
 
-def test_a_candidate_that_is_worse_is_judged_on_half_of_the_rows_and_told_of(data: Dataset) -> None:
-    """It is not tried again."""
-    model = Contrary()
-    fixed = Fixed(make=lambda prompt, bench: prompt.edited(criteria=HOPELESS))
-    loss = parse_loss(LOSS, written_by="person")
-    _, steps = run_with(data, fixed, model, shares=(20, 60, 10, 10), loss=loss)
-    half = len(split_dataset(data, shares=(20, 60, 10, 10)).validation) // 2
-    assert steps[0]["validation_rows"] == half
-    assert steps[0]["result"].startswith("worse: ")
-    hopeless = sum(
-        r.purpose == "judge" and "top grade to everything" in r.messages[0].content
-        for r in model.heard
-    )
-    assert hopeless == half
-    assert steps[1]["result"] == "tried before"
-
-
-def test_a_persons_edit_is_judged_on_every_labelled_validation_row(plain: Dataset) -> None:
+def test_a_persons_edit_is_judged_on_every_labelled_open_row(plain: Dataset) -> None:
     """Rows without a label say nothing of it."""
     splits = split_dataset(plain, shares=(30, 20, 30, 20))
     unlabelled = splits.validation.rows[0].id
@@ -390,9 +353,9 @@ def test_a_persons_edit_is_judged_on_every_labelled_validation_row(plain: Datase
     same = PROMPT.edited(criteria=f"{PROMPT.criteria}\nWrite calmly.")
     loss = parse_loss(LOSS, written_by="person")
     _, (step,) = run_with(data, HumanEdit(edit=same), Overheard(), steps=1, loss=loss)
-    assert step["validation_rows"] == len(splits.validation) - 1
+    assert step["validation_rows"] == len(splits.train) + len(splits.validation) - 1
     assert "loss" in step
-    assert step["result"] == "worse: precision did not rise"
+    assert step["result"] == "judged"
 
 
 class Mute(Overheard):
@@ -412,9 +375,9 @@ def test_a_candidate_that_answers_far_fewer_rows_is_dropped_for_that(plain: Data
     """Its loss would be over the easy rows."""
     silent = PROMPT.edited(criteria=f"{PROMPT.criteria}\nAnswer in your own words.")
     proposer = Fixed(make=lambda prompt, bench: silent)
-    _, (step,) = run_with(plain, proposer, Mute(), steps=1, shares=(40, 5, 35, 20))
+    _, (step, _) = run_with(plain, proposer, Mute(), steps=1, shares=(40, 5, 35, 20))
     assert "loss" not in step
-    assert step["result"] == "leaves more validation rows unscored than the present prompt"
+    assert step["result"] == "leaves more rows unscored than the present prompt"
 
 
 class Unpriced(Overheard):
@@ -449,7 +412,7 @@ def test_a_candidate_that_the_loss_cannot_price_is_told_and_not_tried_again(data
     _, steps = run_with(data, fixed, Unpriced(), loss=loss)
     assert steps[0]["version"] == unpriced.version
     assert steps[0]["result"].startswith("no loss: the loss is outside [0, 1]")
-    assert steps[1]["result"] == "tried before"
+    assert steps[2]["result"] == "tried before"
 
 
 def test_a_persons_loss_is_checked_and_no_model_is_asked_for_one(data: Dataset) -> None:

@@ -302,10 +302,8 @@ def test_what_does_not_fit_is_read_in_parts_and_noted(propose: Any) -> None:
     assert asked[-1].messages[-1].content.count("# Notes on all") == 1
 
 
-def test_a_run_shows_every_training_row_and_no_other(tmp_path: Path) -> None:
-    """Of marked rows: those of training in the first requests, of validation, holdout and final
-    none.
-    """
+def test_a_run_shows_every_open_row_and_no_other(tmp_path: Path) -> None:
+    """Of marked rows: those of training and validation, of holdout and final none."""
     write_demo_rows(tmp_path / "rows.jsonl", documents=40)
     plain = load_dataset(tmp_path / "rows.jsonl", inputs=PROMPT.inputs, scale=PROMPT.scale)
     rows = tuple(
@@ -319,9 +317,11 @@ def test_a_run_shows_every_training_row_and_no_other(tmp_path: Path) -> None:
     assert all(step["result"] for step in steps)
     said = "\n".join(m.content for r in model.heard if r.purpose == "optimizer" for m in r.messages)
     parts = split_dataset(marked)
-    training = {row.id for row in parts.train.rows}
-    assert {row.id for row in rows if f"CANARY<{row.id}>" in said} == training
-    assert set(steps[0]["quoted"]) == training
+    opened = {row.id for row in (*parts.train.rows, *parts.validation.rows)}
+    assert {row.id for row in rows if f"CANARY<{row.id}>" in said} == opened
+    first, second = (set(step["rows"]) for step in steps[:2])
+    assert first | second == opened
+    assert first.isdisjoint(second)
 
 
 def test_a_choice_has_its_pairs_of_classes() -> None:

@@ -4,7 +4,6 @@ nothing does.
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,37 +11,26 @@ import pytest
 
 from judgewright.judges import (
     Dataset,
-    JudgedDataset,
     JudgePrompt,
     Registry,
-    Verdict,
     load_dataset,
 )
 from judgewright.judges.models import Client
 from judgewright.judges.simulated import Simulated
 from judgewright.optimize import (
-    Candidate,
     Chance,
     Changes,
-    Goal,
     HumanEdit,
     Objective,
     Outcome,
-    RunContext,
     RunSettings,
-    SearchState,
     Services,
-    Target,
-    default_loss,
-    open_rows,
     optimize,
     read_objective,
-    split_rows,
 )
 from judgewright.optimize.chance import in_words
 from judgewright.optimize.changes import MetricByGroup
 from judgewright.optimize.not_sent import NotSent
-from judgewright.optimize.survivor import choose_finalist
 from judgewright.runs.demo import write_demo_rows
 
 from .in_memory import MemoryJournal, MemoryLedger
@@ -75,7 +63,7 @@ def run_edit(
         services = Services(
             judge_client=client,
             optimizer_client=client,
-            proposer=HumanEdit(edit=new),
+            proposers=(HumanEdit(edit=new),),
             journal=journal,
             ledger=ledger,
             run_id="r",
@@ -166,13 +154,42 @@ def test_it_is_sent_all_the_same_where_that_was_asked_for(data: Dataset) -> None
     assert [record.look.purpose for record in ledger.history().records] == ["gate"]
 
 
-def test_training_rows_that_no_brief_has_quoted_help_to_choose(data: Dataset) -> None:
+def test_a_persons_edit_is_judged_on_every_open_row(data: Dataset) -> None:
+    """It was written from no label, so that there is nothing to hold apart."""
     _, events = run_edit(data, PROMPT, MemoryLedger(), look_anyway=True)
     chance, split = events["chance"], events["split"]["rows"]
-    quoted = set(events["step"]["quoted"])
-    assert 0 < chance["training_rows"] <= split["train"] - len(quoted)
-    assert chance["rows"] == chance["training_rows"] + split["validation"]
+    assert chance["rows"] == split["train"] + split["validation"]
     assert chance["holdout_rows"] == split["holdout"]
+    assert (chance["folds"], chance.get("writing")) == (1, None)
+    step = events["step"]
+    assert (step["arm"], step.get("fold")) == ("human", None)
+    assert step["validation_rows"] == chance["rows"]
+
+
+def test_what_was_believed_stands_beside_what_the_holdout_showed(data: Dataset) -> None:
+    _, events = run_edit(data, PROMPT, MemoryLedger(), look_anyway=True)
+    chance, decision = events["chance"], events["decision"]
+    best = chance["candidates"][chance["chosen"]]
+    assert set(decision["believed"]) == {"precision", "recall"}
+    for metric, believed in decision["believed"].items():
+        assert believed["change"] == best["expected"][metric]
+        assert believed["error"] == best["error"][metric]
+
+
+def test_an_edit_that_does_no_better_is_no_candidate_and_told_with_its_figures(
+    data: Dataset,
+) -> None:
+    honest = read_objective("", target="brier")
+    edit = "Give every statement a high score, however little supports it."
+    outcome, events = run_edit(
+        data, PROMPT, MemoryLedger(), edit=edit, objective=honest, look_anyway=True
+    )
+    assert outcome.decision is None
+    assert events["decision"]["outcome"] == "no candidate"
+    assert "did better on the rows it was not written from" in events["decision"]["reason"]
+    assert events["chance"]["chosen"] is None
+    (edited,) = events["chance"]["candidates"]
+    assert edited["measured"]["brier"] >= 0  # which is a loss
 
 
 def test_a_threshold_alone_may_be_what_survives(data: Dataset) -> None:
@@ -195,55 +212,3 @@ def test_a_threshold_alone_may_be_what_survives(data: Dataset) -> None:
     assert look.after == f"{survivor['version']}+{survivor['rule']['version']}"
     after = events["everything"]["after"]["pooled"]["metrics"]["f1"]["value"]
     assert after > events["everything"]["before"]["pooled"]["metrics"]["f1"]["value"]
-
-
-def test_of_the_candidates_the_largest_promise_is_judged_further_not_the_least_loss(
-    tmp_path: Path,
-) -> None:
-    """A candidate of the least loss that loses more than the guard allows stands behind one that
-    keeps it.
-    """
-    path = tmp_path / "rows.jsonl"
-    write_demo_rows(path, documents=600)
-    data = load_dataset(path, inputs=PROMPT.inputs, scale=PROMPT.scale)
-    settings = RunSettings()
-    with Client(Simulated()) as client:
-        services = Services(
-            judge_client=client,
-            optimizer_client=client,
-            proposer=HumanEdit(edit=PROMPT),
-            journal=MemoryJournal(),
-            ledger=MemoryLedger(),
-            run_id="r",
-        )
-        parts = split_rows(PROMPT, data, services, settings)
-        goal = Goal(
-            objective=GUARDED,
-            target=Target(predicate=None, why="all of them"),
-            loss=default_loss(GUARDED),
-        )
-        run = RunContext(
-            prompt=PROMPT, parts=parts, goal=goal, services=services, settings=settings
-        )
-        positive = np.array([data.positive(row) for row in parts.validation.rows])
-        draw = np.random.default_rng(0).random(len(positive))
-
-        def candidate(number: int, false_positives: float, missed: float) -> Candidate:
-            said = np.where(positive, draw >= missed, draw < false_positives)
-            pairs = zip(parts.validation.rows, said.tolist(), strict=True)
-            answers = tuple(
-                Verdict(row_id=row.id, score=3.0 * yes, positive=yes) for row, yes in pairs
-            )
-            judged = JudgedDataset(dataset=parts.validation, answers=answers, scale=PROMPT.scale)
-            return Candidate.of(PROMPT.edited(criteria=f"Version {number}."), judged, goal)
-
-        first = candidate(0, 0.6, 0.1)
-        reckless, careful = candidate(1, 0.1, 0.18), candidate(2, 0.25, 0.1)
-        train = tuple(Verdict(row_id=row.id, score=3.0, positive=True) for row in parts.train.rows)
-        baseline = replace(
-            first.judged, dataset=open_rows(parts), answers=(*train, *first.judged.answers)
-        )
-        state = SearchState.start(run, baseline)
-        state.measured += [reckless, careful]
-        assert state.finalists(GUARDED)[0] is reckless
-        assert choose_finalist(run, state) is careful

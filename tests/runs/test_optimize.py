@@ -21,7 +21,7 @@ from judgewright.optimize import (
     exit_code,
 )
 from judgewright.runs.demo import write_demo_rows
-from judgewright.runs.store import PROPOSERS, RunConfig, open_proposer
+from judgewright.runs.store import PROPOSERS, RunConfig, open_proposers
 
 from .run_command import run_code as run
 
@@ -53,6 +53,7 @@ def optimize(*options: str, rows: str = "noted.jsonl") -> int:
 
 
 OPTIONS: dict[str, Sequence[str]] = {
+    "study": (),
     "textgrad": ("--editable", "criteria,system"),
     "rewrite": (),
     "cases": ("--cases", "2", "--cases-by", "random"),
@@ -105,7 +106,7 @@ REFUSED = [
     ("--proposer human", "needs the edited prompt"),
     ("--edit edit.yaml", "--edit belongs to --proposer human"),
     ("--editable template", "--editable 'template' is not a part that may change"),
-    ("--editable anchors --proposer gepa", "--editable belongs to --proposer textgrad"),
+    ("--editable anchors --proposer gepa", "--editable belongs to --proposer study"),
     ("--proposer gepa --temperature 0.2", "--temperature belongs to --proposer"),
     ("--view all --proposer rewrite", "--view belongs to --proposer textgrad"),
     ("--step-calls 50", "--step-calls belongs to --proposer"),
@@ -213,34 +214,37 @@ def test_a_configuration_opens_its_proposer_and_survives_json() -> None:
     assert RunConfig.from_json(earlier) == chosen
     earlier = {**stored, "engine": "dask", "workers": 2, "scheduler": None}
     assert RunConfig.from_json(earlier).engine == "dask=2"
-    assert open_proposer(chosen) == TextGrad(parts=("criteria", "reply"))
-    assert open_proposer(config(proposer="rewrite")) == Rewrite()
-    assert open_proposer(config(editable=("anchors", "criteria"))) == TextGrad(
-        parts=("criteria", "anchors")
-    )
-    assert "anchors" not in open_proposer(config(proposer="human", edit=PROMPT.to_yaml())).parts
+    parts = ("criteria", "reply")
+    assert open_proposers(chosen) == (TextGrad(view="all", parts=parts), TextGrad(parts=parts))
+    both = open_proposers(config(proposer="textgrad, rewrite"))
+    assert both == (TextGrad(), Rewrite())
+    all_rows = (TextGrad(view="all", parts=("criteria", "anchors")),)
+    assert open_proposers(config(proposer="study")) == all_rows
+    assert open_proposers(config(view="all")) == all_rows
+    (human,) = open_proposers(config(proposer="human", edit=PROMPT.to_yaml()))
+    assert human == HumanEdit(edit=PROMPT)
+    assert "anchors" not in human.parts
     assert config(editable=("criteria", "anchors")).for_edit(PROMPT.to_yaml()).editable == PARTS
     assert config(editable=("system",)).for_edit(PROMPT.to_yaml()).editable == ()
     chosen = config(proposer="cases", cases=8, cases_by="fixed", cases_from="slice")
-    assert open_proposer(chosen) == ShowCases(count=8, by="fixed", only_slice=True)
-    both = open_proposer(config(editable=("criteria", "cases"), cases=2))
-    assert both == TextGrad(parts=("criteria", "cases"), cases=ShowCases(count=2))
-    assert open_proposer(config(proposer="gepa")) == Gepa()
-    assert open_proposer(config(proposer="mipro", step_calls=70)) == Mipro(calls=70)
-    assert open_proposer(config(proposer="human", edit=PROMPT.to_yaml())) == HumanEdit(edit=PROMPT)
+    assert open_proposers(chosen) == (ShowCases(count=8, by="fixed", only_slice=True),)
+    both = open_proposers(config(proposer="textgrad", editable=("criteria", "cases"), cases=2))
+    assert both == (TextGrad(parts=("criteria", "cases"), cases=ShowCases(count=2)),)
+    assert open_proposers(config(proposer="gepa")) == (Gepa(),)
+    assert open_proposers(config(proposer="mipro", step_calls=70)) == (Mipro(calls=70),)
     assert config(proposer="human", steps=15).settings().steps == 1
     before = {
         k: v for k, v in config().to_json().items() if k not in ("parts", "step_calls", "edit")
     }
     assert RunConfig.from_json(before) == config()
     with pytest.raises(InputError, match="is none of"):
-        open_proposer(config(proposer="nobody"))
+        open_proposers(config(proposer="nobody"))
     with pytest.raises(InputError, match="is none of") as gone:
-        open_proposer(config(proposer="fewshot"))
+        open_proposers(config(proposer="fewshot"))
     assert gone.value.hint == "--proposer cases --cases-by fixed"
-    for alone in ({"proposer": "rewrite"}, {}):
+    for alone in ("rewrite", "textgrad", "study"):
         with pytest.raises(InputError, match="text"):
-            open_proposer(config(editable=("cases",), **alone))
+            open_proposers(config(editable=("cases",), proposer=alone))
 
 
 def test_a_loss_from_a_file_guides_the_run(

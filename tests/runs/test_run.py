@@ -189,7 +189,7 @@ def test_no_sealed_row_ever_reaches_the_optimizer_model(rows: Path) -> None:
         tools = Services(
             judge_client=client,
             optimizer_client=client,
-            proposer=TextGrad(),
+            proposers=(TextGrad(),),
             journal=journal,
             ledger=MemoryLedger(),
             run_id="r",
@@ -419,7 +419,7 @@ def test_without_an_accept_the_final_rows_stay_sealed_and_nobody_pays_for_them(r
         tools = Services(
             judge_client=client,
             optimizer_client=client,
-            proposer=HumanEdit(edit=stricter),
+            proposers=(HumanEdit(edit=stricter),),
             journal=journal,
             ledger=ledger,
             run_id="r",

@@ -56,7 +56,7 @@ def chosen_for(judged: JudgedDataset, target: str) -> SliceChosen:
         services = Services(
             judge_client=client,
             optimizer_client=client,
-            proposer=TextGrad(),
+            proposers=(TextGrad(),),
             journal=journal,
             ledger=ledger,
             run_id="r",

@@ -41,7 +41,6 @@ from judgewright.optimize.losses import (
     scale_facts,
     write_loss,
 )
-from judgewright.optimize.search_state import Candidate
 
 OBJECTIVE = read_objective("do not call unsupported statements grounded", target="precision")
 GOOD = "(fp + 0.3 * fn) * (1 if in_slice('target') else 0.5) * (0.5 + 0.5 * confidence)"
@@ -393,13 +392,9 @@ def answered(labels: list[int], scores: list[int]) -> JudgedDataset:
     return JudgedDataset(dataset=Dataset(rows=rows, labels=scale), answers=answers, scale=scale)
 
 
-def candidate(loss: Loss, judged: JudgedDataset) -> Candidate:
-    """A candidate as validation ranks it."""
-    inside = np.ones(len(judged.rows), np.bool_)
-    prompt = None  # ranking reads the losses alone
-    return Candidate(
-        prompt=prompt, judged=judged, losses=row_losses(loss, judged, inside), metrics={}
-    )  # type: ignore[arg-type]
+def mean_loss(loss: Loss, judged: JudgedDataset) -> float:
+    """The loss that a candidate is told by."""
+    return float(row_losses(loss, judged, np.ones(len(judged.rows), np.bool_)).mean())
 
 
 INVERTED = {
@@ -422,7 +417,7 @@ def test_the_two_inverted_losses_are_refused_and_the_better_candidate_is_preferr
     labels = [3, 0, 3, 0, 2, 1]
     right, wrong = answered(labels, labels), answered(labels, [3 - label for label in labels])
     inverted = Loss(expression=compile_expression(INVERTED[library_loss]))
-    chosen = min((right, wrong), key=lambda judged: candidate(inverted, judged).loss)
+    chosen = min((right, wrong), key=lambda judged: mean_loss(inverted, judged))
     assert chosen is wrong  # that is what such a loss would have done
     faults = {
         fault.axiom
@@ -434,7 +429,7 @@ def test_the_two_inverted_losses_are_refused_and_the_better_candidate_is_preferr
     assert len(written.refusals) == 4
     for loss in (written.loss, Loss(expression=compile_expression(MEANT[library_loss]))):
         check_axioms(loss.expression, declares={}, grades=Grades(levels=4))
-        assert candidate(loss, right).loss < candidate(loss, wrong).loss
+        assert mean_loss(loss, right) < mean_loss(loss, wrong)
 
 
 @settings(max_examples=80, deadline=None)
@@ -454,7 +449,4 @@ def test_mending_a_wrong_answer_always_lowers_the_loss(
     scores[at] = data.draw(st.sampled_from([g for g in range(4) if (g >= 2) != (labels[at] >= 2)]))
     mended = [*scores[:at], labels[at], *scores[at + 1 :]]
     loss = default_loss(read_objective("", target=target))
-    assert (
-        candidate(loss, answered(labels, mended)).loss
-        < candidate(loss, answered(labels, scores)).loss
-    )
+    assert mean_loss(loss, answered(labels, mended)) < mean_loss(loss, answered(labels, scores))

@@ -85,6 +85,7 @@ def test_every_other_setting_comes_back(tmp_path: Path, monkeypatch: pytest.Monk
     writes = {"proposer": "human", "editable": ("criteria", "anchors")}
     writes |= {"cases": 8, "cases_by": "fixed", "cases_from": "slice"}
     writes |= {"temperature": 0.3, "step_calls": 50, "edit": PROMPT.to_yaml(), "steps": 4}
+    writes |= {"folds": 3}
     writes |= {"batch": 5, "brief_tokens": 4_000, "view": "all", "explanation": "why"}
     gate = {"allow_opened": True, "least_chance": 0.2, "look_anyway": True}
     rows = {"label": "l", "id_": "key", "group": "g", "limit": 50}

@@ -267,7 +267,7 @@ def test_commands_write_and_show(
     assert "SIMULATED" in rows
     assert not set(re.findall(r"canary[a-j]{4}x", rows)) & kept.sealed
     shown = printed("show", kept.run_id)
-    assert "Validation loss by step" in shown
+    assert "Loss by step, on rows that prompts were not written from" in shown
     assert "{+Compare each number" in shown.replace("{+\n  ", "{+")
     assert "\x1b" not in shown
     assert r"\x1b]52;c;AA\x07" in shown

@@ -28,7 +28,7 @@ from judgewright.runs.store import (
     Workspace,
     get_run,
     list_runs,
-    open_proposer,
+    open_proposers,
 )
 
 from .conftest import ATTACK, GOOD, HARMFUL, HEADERS, SECONDS, SERVE, Made, retold, settled
@@ -129,8 +129,8 @@ def test_an_own_text_is_tried_as_a_run_of_its_own(desk: TestClient, own: Made) -
     for name in ("data_hash", "objective", "seed"):
         assert getattr(config, name) == getattr(start, name)
     assert f"Look for each fact in the source.\n  {GOOD}" in str(config.edit)
-    for proposer in ("gepa", "mipro"):
-        open_proposer(replace(start, proposer=proposer, step_calls=40).for_edit(start.prompt))
+    for proposer in ("cases", "gepa", "mipro"):
+        open_proposers(replace(start, proposer=proposer).for_edit(start.prompt))
     assert after is not None
     for text in (after.criteria.replace("\n", "\r\n"), "  "):
         answer = desk.post(f"/runs/{own.run_id}/edit", data={"criteria": text}, headers=HEADERS)
