@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from ..judges import Dataset, InputError, IntArray, JudgedDataset, Row
+from ..judges import Dataset, InputError, JudgedDataset, Row
 from ..judges.duplicates import Clusters, join_near_duplicates
 from ..judges.models import ask_together
 from .context import RunContext
@@ -156,7 +156,7 @@ def _deal(dataset: Dataset, blocks: Sequence[int], count: int, *, seed: int) -> 
     for row, block in zip(dataset.rows, blocks, strict=True):
         members[block].append(row)
     names = list(members)
-    order: IntArray = np.random.default_rng(seed).permutation(len(names))
+    order: list[int] = np.random.default_rng(seed).permutation(len(names)).tolist()
     queue = sorted((names[i] for i in order), key=lambda block: -len(members[block]))
     alike: defaultdict[tuple[str, int], int] = defaultdict(int)
     total = [0] * count

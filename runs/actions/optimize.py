@@ -37,6 +37,7 @@ from ..store.sides import enter_sides
 from ..store.workspace import Workspace
 from ..tracing import RunTrace, trace_run
 from .decide import Watch
+from .plan import describe_split, within_budget
 from .prepare_run import PreparedRun, prepare_run
 from .read_objective import ask_reading
 from .run_summary import RunSummary, read_optimization, read_run, require_same_models, uncounted
@@ -145,6 +146,9 @@ def start_run(
     if prepared.config.reading is None:
         prepared = _settle_exact(prepared)
     keep_banks(workspace, prepared.prompt)
+    folds, prepared = prepared.config.folds, within_budget(workspace, prepared)
+    if prepared.config.folds < folds:
+        tell(describe_split(folds))
     run_id = create_run(workspace.database, "optimize", prepared.config.to_json())
     return _run(workspace, run_id, prepared, watch, on_event)
 

@@ -127,31 +127,20 @@ def plan_run(
         InputError: The run could not start: the data, a name or the split cannot be used.
         WorldError: The endpoint or the budget stopped the pilot.
     """
-    prepared = prepare_run(workspace, config, environment)
+    wanted = prepare_run(workspace, config, environment)
+    prepared = within_budget(workspace, wanted)
     config, environment = prepared.config, prepared.environment
     planned = _planned(workspace, prepared)
     seen = run_pilot(workspace, planned, config, environment, watch=watch) if pilot else None
     writer, writer_via = config.optimizer_access
-    names = {"judge": config.model, "optimizer": writer}
-    models = {who: open_model(name, environment) for who, name in names.items()}
     exchanges = count_exchanges(planned, judge=config.via != "live", optimizer=writer_via != "live")
-    summary = count_row_tokens(
-        planned.dataset.rows, model=models["judge"].name, prompt=planned.prompt
-    )
     lines = bound_run(planned)
-    verdict_out = seen.tokens_out if seen and seen.tokens_out else VERDICT_TOKENS
-    verdict = summary.total / max(summary.calls, 1), verdict_out
-    rates = {
-        who: _Rate.of(
-            model,
-            Prices(environment.prices, environment.settings(names[who]).price),
-            writer_via if who == "optimizer" else config.via,
-            *((_brief_tokens(planned), TEXT_TOKENS) if who == "optimizer" else verdict),
-        )
-        for who, model in models.items()
-    }
+    models, summary, rates = _rates(planned, prepared, seen)
     calls, tokens, money = _spans(lines, rates)
-    named = {name: models[who] for who, name in names.items()}
+    named = {config.model: models["judge"], writer: models["optimizer"]}
+    budget = _weigh_budget(parse_budget(config.budget), tokens=tokens, money=money)
+    if prepared is not wanted:
+        budget = "; ".join(filter(None, (describe_split(wanted.config.folds), budget)))
     return Plan(
         judge=f"{planned.prompt.name}@{planned.prompt.version}",
         objective=planned.objective,
@@ -166,7 +155,7 @@ def plan_run(
         tokens=tokens,
         money=money,
         exchanges=exchanges,
-        budget=_weigh_budget(parse_budget(config.budget), tokens=tokens, money=money),
+        budget=budget,
         detectable=minimum_detectable_gain(workspace, planned, seen),
         row_tokens=summary,
         pilot=seen,
@@ -176,6 +165,59 @@ def plan_run(
             *_unused_notes(config, environment),
         ),
     )
+
+
+def within_budget(workspace: Workspace, prepared: PreparedRun) -> PreparedRun:
+    """Return the run with a split in the place of folds where its budget does not pay for these.
+
+    Raises:
+        InputError: The data cannot be split.
+    """
+    allowance = parse_budget(prepared.config.budget)
+    if allowance.money is None and allowance.tokens is None:
+        return prepared
+    planned = _planned(workspace, prepared)
+    if planned.folds < 2:
+        return prepared
+    _, tokens, money = _spans(bound_run(planned), _rates(planned, prepared, None)[2])
+    span, limit, _ = _limit(allowance, tokens=tokens, money=money)
+    if limit is None or span.likely is None or limit >= span.likely:
+        return prepared
+    config = replace(prepared.config, folds=1)
+    return replace(prepared, config=config, settings=config.settings())
+
+
+def describe_split(folds: int) -> str:
+    """Say what becomes of folds that a budget does not pay for."""
+    return (
+        f"--budget does not pay for {folds} folds: prompts are written from one half of the open"
+        " rows and judged on the other"
+    )
+
+
+def _rates(
+    planned: PlannedRun, prepared: PreparedRun, seen: Pilot | None
+) -> tuple[dict[str, Model], TokenSummary, dict[str, _Rate]]:
+    """Return judge and optimizer, the tokens of rows, and what a usual call to each takes."""
+    config, environment = prepared.config, prepared.environment
+    writer, writer_via = config.optimizer_access
+    names = {"judge": config.model, "optimizer": writer}
+    models = {who: open_model(name, environment) for who, name in names.items()}
+    summary = count_row_tokens(
+        planned.dataset.rows, model=models["judge"].name, prompt=planned.prompt
+    )
+    verdict_out = seen.tokens_out if seen and seen.tokens_out else VERDICT_TOKENS
+    verdict = summary.total / max(summary.calls, 1), verdict_out
+    rates = {
+        who: _Rate.of(
+            model,
+            Prices(environment.prices, environment.settings(names[who]).price),
+            writer_via if who == "optimizer" else config.via,
+            *((_brief_tokens(planned), TEXT_TOKENS) if who == "optimizer" else verdict),
+        )
+        for who, model in models.items()
+    }
+    return models, summary, rates
 
 
 def _planned(workspace: Workspace, prepared: PreparedRun) -> PlannedRun:
@@ -256,11 +298,16 @@ def _span(lines: Sequence[Asked], of_a_call: Sequence[float]) -> Span:
     )
 
 
+def _limit(allowance: Allowance, *, tokens: Span, money: Span) -> tuple[Span, float | None, str]:
+    """Return what a budget is of, how large it is, and how it is written."""
+    if allowance.money is not None:
+        return money, allowance.money, "${:.4f}"
+    return tokens, allowance.tokens, "{:,.0f} tokens"
+
+
 def _weigh_budget(allowance: Allowance, *, tokens: Span, money: Span) -> str:
     """Say where a budget of dollars or tokens does not cover what the run probably takes."""
-    span, limit, form = tokens, allowance.tokens, "{:,.0f} tokens"
-    if allowance.money is not None:
-        span, limit, form = money, allowance.money, "${:.4f}"
+    span, limit, form = _limit(allowance, tokens=tokens, money=money)
     if limit is None:
         return ""
     budget = f"--budget {form.format(limit)}"

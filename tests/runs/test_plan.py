@@ -134,6 +134,26 @@ def test_the_budget_stops_a_pilot(folder: Path) -> None:
         planned(folder, pilot=True, budget="30000tokens")
 
 
+def test_a_budget_that_does_not_pay_for_folds_gets_a_split_and_is_told(folder: Path) -> None:
+    """In the plan and in the run; the same command finds the run again."""
+    whole = planned(folder, proposer="rewrite", steps=1)
+    assert whole.tokens.likely is not None
+    small = {"proposer": "rewrite", "steps": 1, "budget": f"{int(whole.tokens.likely) - 1}tokens"}
+    plan = planned(folder, **small)
+    assert plan.budget.startswith("--budget does not pay for 2 folds: prompts are written from one")
+    assert plan.tokens.likely is not None
+    assert plan.tokens.likely < whole.tokens.likely
+    told: list[str] = []
+    small |= {"yes": True}
+    with Workspace(folder) as place:
+        result = start_run(place, config(**small), Environment(), tell=told.append)
+        assert told == [plan.budget.partition(";")[0]]
+        assert result.run.config.folds == 1
+        assert {step.fold for step in result.run.steps} <= {1, None}
+        again = start_run(place, config(**small), Environment(), tell=told.append)
+    assert again.run_id == result.run_id
+
+
 def test_prices_make_money_and_an_unknown_price_is_no_zero(folder: Path) -> None:
     """Dollars are the tokens at the prices given; without a price they are not known."""
     (folder / "prices.json").write_text('{"mine": {"input": 1.0, "output": 1.0}}')
