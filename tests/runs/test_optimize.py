@@ -215,12 +215,13 @@ def test_a_configuration_opens_its_proposer_and_survives_json() -> None:
     earlier = {**stored, "engine": "dask", "workers": 2, "scheduler": None}
     assert RunConfig.from_json(earlier).engine == "dask=2"
     parts = ("criteria", "reply")
-    assert open_proposers(chosen) == (TextGrad(view="all", parts=parts), TextGrad(parts=parts))
+    texts = (TextGrad(view="all", parts=parts), TextGrad(parts=parts))
+    assert open_proposers(chosen) == (ShowCases(), *texts)
     both = open_proposers(config(proposer="textgrad, rewrite"))
     assert both == (TextGrad(), Rewrite())
     all_rows = (TextGrad(view="all", parts=("criteria", "anchors")),)
     assert open_proposers(config(proposer="study")) == all_rows
-    assert open_proposers(config(view="all")) == all_rows
+    assert open_proposers(config(view="all", proposer="textgrad,study")) == all_rows
     (human,) = open_proposers(config(proposer="human", edit=PROMPT.to_yaml()))
     assert human == HumanEdit(edit=PROMPT)
     assert "anchors" not in human.parts

@@ -101,8 +101,8 @@ def test_every_other_setting_comes_back(tmp_path: Path, monkeypatch: pytest.Monk
     plain = config()
     same = [name for name in mine.to_json() if getattr(mine, name) == getattr(plain, name)]
     assert sorted(same) == [
-        *("concurrency", "data", "data_hash", "engine", "exclude", "identity"),
-        *("model_settings", "objective", "prompt", "reading", "rule", "saved_slices"),
+        *("concurrency", "data", "data_hash", "engine", "exclude", "hidden_cases"),
+        *("identity", "model_settings", "objective", "prompt", "reading", "rule", "saved_slices"),
         *("skip_incomplete", "trivial"),
     ]
     elsewhere = replace(mine, data="/home/ann/my rows.jsonl", data_hash="h", concurrency=2)
