@@ -13,8 +13,8 @@ import math
 import re
 import unicodedata
 from array import array
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -42,6 +42,14 @@ space for all else.
 """
 # Chinese and Japanese put no spaces between words, so each character counts as one.
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+")
+
+LEAST_WORDS = 5
+"""A shorter text, such as `yes`, stands in many rows and tells nothing about which one it is."""
+LONG = 20
+"""Words of a text from which an edited one is known again."""
+MANY = 50
+"""A text that more than one group in so many has, and more than a few, is a phrase that rows share.
+"""
 
 WIDTH = 4
 """Characters of a gram."""
@@ -99,11 +107,20 @@ class CaseChoice:
     The rule holds wherever a judge is asked, so that a judge does in use what was measured.
     """
 
-    def __init__(self, cases: Sequence[CaseText], showing: Showing) -> None:
+    def __init__(
+        self,
+        cases: Sequence[CaseText],
+        showing: Showing,
+        groups: Mapping[str, Collection[str]] | None = None,
+    ) -> None:
+        """Prepare a choice; what `groups_of_texts` returns is worked out where it is not at
+        hand.
+        """
         self.cases = cases
         self.showing = showing
         self._kinds = sorted(set(showing.decisions))
         self._twice = ""
+        self._groups_of_texts = groups
         self._nearest: PlainNearestTexts | None = None
 
     @property
@@ -152,8 +169,15 @@ class CaseChoice:
             group: Likewise.
         """
         order, showing = list(order), self.showing
-        twin = None if inputs is None else NearDuplicateOf(self._read(inputs))
-        queues = [self._places(kind, order, twin, id=id, group=group) for kind in self._kinds]
+        row = None if inputs is None else RowWords(self._read(inputs))
+        related = set[str]() if row is None else self._related(row)
+
+        def may_show(case: CaseText, number: int) -> bool:
+            if _group_of(case, number) in related or _same_row_or_group(case, id, group):
+                return False
+            return row is None or not self._alike(row, RowWords(self._read(case.inputs)))
+
+        queues = [self._places(kind, order, may_show) for kind in self._kinds]
         places: list[int] = []
         left = showing.max_tokens
         while queues and len(places) < showing.count:
@@ -176,23 +200,30 @@ class CaseChoice:
         return tuple(order[place] for place in places)
 
     def _places(
-        self,
-        decision: int,
-        order: Sequence[int],
-        near_duplicate: NearDuplicateOf | None,
-        *,
-        id: str,
-        group: str,
+        self, decision: int, order: Sequence[int], may_show: Callable[[CaseText, int], bool]
     ) -> Iterator[int]:
         """Yield the places in an order whose case is of a decision and may stand before a row."""
         for place, number in enumerate(order):
-            if self.showing.decisions[number] != decision:
-                continue
-            case = self.cases[number]
-            if _same_row_or_group(case, id, group):
-                continue
-            if near_duplicate is None or not near_duplicate(self._read(case.inputs)):
+            if self.showing.decisions[number] == decision and may_show(self.cases[number], number):
                 yield place
+
+    def _related(self, row: RowWords) -> set[str]:
+        """Return the groups of cases that have one of a row's longer texts, such as its source."""
+        if self._groups_of_texts is None:
+            self._groups_of_texts = groups_of_texts(self.cases, self.showing.inputs)
+        texts = self._groups_of_texts
+        return {group for text in row.long_texts() for group in texts.get(text, ())}
+
+    def _alike(self, row: RowWords, case: RowWords) -> bool:
+        """Whether a case is nearly the row, or has nearly one of its texts that tell its group."""
+        if row.whole(case.whole.words):
+            return True
+        for mine, theirs in zip(row.texts, case.texts, strict=True):
+            if len(mine.words) >= LONG and mine(theirs.words):
+                tells = " ".join(theirs.words) in (self._groups_of_texts or {})
+                if tells:
+                    return True
+        return False
 
     def order(self, inputs: Mapping[str, str]) -> Sequence[int]:
         """Return the numbers of all cases, the one to be shown first."""
@@ -274,10 +305,29 @@ def read_choice(showing: Mapping[str, Any], folder: Path, inputs: Sequence[str])
         max_tokens=showing["max_tokens"],
         tokens=showing["tokens"],
     )
-    choice = CaseChoice(cases, how)
+    choice = CaseChoice(cases, how, groups_of_texts(cases, how.inputs))
     if how.by == "near":
         choice.nearest()  # before a tool asks in several threads, of which each would count
     return choice
+
+
+def groups_of_texts(
+    cases: Sequence[CaseText], names: Sequence[str]
+) -> Mapping[str, Collection[str]]:
+    """Return, by each longer text of a bank, the groups of cases that have it: so a row's group is
+    known where it has another name. A phrase that many groups share tells nothing and is left out.
+    """
+    groups: defaultdict[str, set[str]] = defaultdict(set)
+    for number, case in enumerate(cases):
+        for text in RowWords({name: case.inputs[name] for name in names}).long_texts():
+            groups[text].add(_group_of(case, number))
+    count = len({_group_of(case, number) for number, case in enumerate(cases)})
+    most = max(count / MANY, min(20, count / 4))
+    return {text: those for text, those in groups.items() if len(those) <= most}
+
+
+def _group_of(case: CaseText, number: int) -> str:
+    return case.group or case.id or f"\0{number}"
 
 
 def _same_row_or_group(case: CaseText, id: str, group: str) -> bool:
@@ -292,29 +342,28 @@ def _same_row_or_group(case: CaseText, id: str, group: str) -> bool:
 # --- near-duplicates
 
 
-class NearDuplicateOf:
-    """Tells of rows, one by one, whether they are near-duplicates of one row.
-
-    It decides as `join_near_duplicates` does with a pair of whole rows, at a few microseconds where
-    they have little in common.
+class AlikeWords:
+    """Tells of texts, one by one, whether they have nearly the words of one text, at a few
+    microseconds where they have little in common.
     """
 
-    def __init__(self, inputs: Mapping[str, str]) -> None:
-        self._words = _row_words(inputs)
+    def __init__(self, words: list[str]) -> None:
+        self.words = words
         self._shingles: dict[int, set[tuple[str, ...]]] = {}
 
-    def __call__(self, inputs: Mapping[str, str]) -> bool:
-        words = _row_words(inputs)
-        if words == self._words or self._alike(words, SHINGLE):
+    def __call__(self, words: list[str]) -> bool:
+        if words == self.words or self._alike(words, SHINGLE):
             return True
-        short = max(len(words), len(self._words)) < SHORT_ROW
+        short = max(len(words), len(self.words)) < SHORT_ROW
         return short and self._alike(words, SHORT_SHINGLE)
 
     def _alike(self, words: list[str], width: int) -> bool:
         """Whether enough shingles of so many words are in common."""
         if width not in self._shingles:
-            self._shingles[width] = set(_word_shingles(self._words, width))
+            self._shingles[width] = set(_word_shingles(self.words, width))
         own = self._shingles[width]
+        if max(len(words) - width + 1, 1) < SIMILAR * len(own):
+            return False
         # At this similarity at most a quarter of what is in common may be missing.
         most = int(len(own) * (1 / SIMILAR - 1)) + 1
         shingles = _word_shingles(words, width)
@@ -326,19 +375,28 @@ class NearDuplicateOf:
         return common / (len(own) + len(other) - common) >= SIMILAR
 
 
+class RowWords:
+    """The words of a row, input by input and all together, to compare rows as
+    `join_near_duplicates` compares a pair of whole ones.
+    """
+
+    def __init__(self, inputs: Mapping[str, str]) -> None:
+        texts = [inputs[name] for name in sorted(inputs)]
+        self.texts = [AlikeWords(plain_words(text)) for text in texts]
+        words = [word for text in self.texts for word in text.words]
+        self.whole = AlikeWords(words or " ".join(texts).split())
+
+    def long_texts(self) -> Iterator[str]:
+        """Yield the texts of so many words that they tell a row, in one spelling."""
+        for text in self.texts:
+            if len(text.words) >= LEAST_WORDS:
+                yield " ".join(text.words)
+
+
 def _word_shingles(words: list[str], width: int) -> Iterator[tuple[str, ...]]:
     """Return the runs of so many words; fewer words are one."""
     width = min(width, len(words))
     return zip(*(words[offset:] for offset in range(width)), strict=False)
-
-
-def _row_words(inputs: Mapping[str, str]) -> list[str]:
-    """Return the words of all inputs, in the order of their names, as `TextCodes.of_row` has
-    them.
-    """
-    texts = [inputs[name] for name in sorted(inputs)]
-    words = [word for text in texts for word in plain_words(text)]
-    return words or " ".join(texts).split()
 
 
 def words_of(text: str) -> list[str]:

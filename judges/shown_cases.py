@@ -5,7 +5,7 @@ to put them in order.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -18,7 +18,7 @@ from .errors import PromptError
 from .judged_arrays import FloatArray, IntArray
 from .models.tokens import approximate_tokens
 from .nearest_cases import NearestTexts
-from .plain_cases import CASE_FENCE, CaseChoice, Showing, retrieval_texts, seed_of
+from .plain_cases import CASE_FENCE, CaseChoice, Showing, groups_of_texts, retrieval_texts, seed_of
 from .rows import Row
 from .scale import OutputScale
 
@@ -45,12 +45,13 @@ class ShownCases:
             verdicts=[verdict for verdict, _ in said],
             decisions=[decision for _, decision in said],
         )
-        self.choice = CaseChoice(cases.bank.cases, self.showing)
+        groups = _groups_of_texts(cases.bank, self.showing.inputs)
+        self.choice = CaseChoice(cases.bank.cases, self.showing, groups)
         if cases.max_tokens is not None:
             texts = map(self.choice.case_text, range(len(cases.bank)))
             tokens = [approximate_tokens(text) for text in texts]
             self.showing = replace(self.showing, max_tokens=cases.max_tokens, tokens=tokens)
-            self.choice = CaseChoice(cases.bank.cases, self.showing)
+            self.choice = CaseChoice(cases.bank.cases, self.showing, groups)
         keys = enumerate(case.key for case in cases.bank.cases) if cases.hidden else ()
         self._hidden = {number for number, key in keys if key in cases.hidden}
         self._vectors: FloatArray | None = None
@@ -136,6 +137,11 @@ def _side(scale: OutputScale, positive: bool) -> str:
 def _nearest(bank: CaseBank, inputs: tuple[str, ...]) -> NearestTexts:
     """Count a bank's grams once for all judges that have it."""
     return NearestTexts(retrieval_texts([case.inputs for case in bank.cases], inputs))
+
+
+@lru_cache(maxsize=4)
+def _groups_of_texts(bank: CaseBank, inputs: tuple[str, ...]) -> Mapping[str, Collection[str]]:
+    return groups_of_texts(bank.cases, inputs)
 
 
 def _best_first(scores: FloatArray) -> IntArray:

@@ -23,11 +23,8 @@ from functools import cached_property
 import numpy as np
 
 from ...judges import Dataset, IntArray, Row, SealedRows
-from ...judges.plain_cases import words_of
+from ...judges.plain_cases import LEAST_WORDS, words_of
 from .text_fingerprints import Fingerprints, among
-
-LEAST_WORDS = 5
-"""A shorter text, such as `yes`, stands in many rows and tells nothing about which one it is."""
 
 KEY_COLUMN = "row_key"
 """The column of a verdict file that says, by its key, which row of texts a verdict is about."""

@@ -196,3 +196,16 @@ def test_what_stands_in_a_bank_is_no_evidence(drawn: tuple[File, list[str]]) -> 
     assert [row for row in rows if row.group not in groups] == [*evidence.rows.rows]
     assert evidence.left_out == sum(row.group in groups for row in rows)
     assert evidence.of_groups == len(groups)
+
+
+@SLOW
+@given(drawn=CASES)
+def test_no_case_of_a_rows_own_group_stands_before_it(drawn: tuple[File, list[str]]) -> None:
+    """Where names in the bank are others, its texts tell; and all else is shown."""
+    file, ways = drawn
+    rows = file.rows()
+    prompt, origins = foreign_bank(file, rows, ways)
+    for row in rows:
+        numbers = {*prompt.shown_cases.choose(row)}
+        for number, origin in enumerate(origins):
+            assert (number in numbers) == (origin is None or origin.group != row.group)
