@@ -1,11 +1,12 @@
 """Walk with a real language model as judge and as writer: which ways to use labels help.
 
-    python benchmarks/walk prepare | open | table | sealed | gate | status  [--folder /tmp/walk]
+    python benchmarks/walk prepare | open | control | table | sealed | gate | status  [--folder F]
 
 `prepare` draws the rows of three tasks of `../shared/data` and writes the list of their ids.
 `open` writes what can be asked at this stage into files under `ask` (rows to judge) and `write`
 (requests to a writer, word for word), entered in `READY`; run again it reads the replies beside
-them and goes on. `table` is of the open rows, each judged by what was made of the other fold.
+them and goes on. `control` asks for more: a session that answers fifty rows with four cases each
+reads two hundred cases. `table` is of the open rows, each judged by what the other fold made.
 `sealed` and `gate` wait for `default.json`, which names the arm of each task that the open rows
 chose and the date: {"date": "...", "arms": {"groundedness": "D", ...}}. The gate looks once a task;
 only then are the other arms asked about the sealed rows. Rows, requests and replies stay in the
@@ -21,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from arms import ARMS, OBJECTIVE, Bench, arms_of
+from arms import ARMS, CONTROLS, OBJECTIVE, Bench, arms_of
 from drawn_rows import TASKS, prepare
 from request_files import Exchange, Missing
 from tables import NOTE, belief, table, tokens_a_row
@@ -38,7 +39,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("command", choices=["prepare", "open", "table", "sealed", "gate", "status"])
+    parser.add_argument(
+        "command",
+        choices=["prepare", "open", "control", "table", "sealed", "gate", "status"],
+    )
     parser.add_argument("--folder", type=Path, default=Path("/tmp/walk"))
     options = parser.parse_args()
     walk = Walk(options.folder)
@@ -73,11 +77,19 @@ class Walk:
         for name, bench in self.benches.items():
             self._all(name, arms_of(bench.task, sealed=False), bench.across_folds)
 
+    def control(self) -> None:
+        """Ask whether a session learns from the cases of the rows before."""
+        for name, bench in self.benches.items():
+            arms = CONTROLS if name == "groundedness" else ["G"]
+            self._all(name, list(arms), bench.across_folds)
+
     def table(self) -> None:
         """Write the table of the open rows."""
         parts: list[str] = []
         for name, bench in self.benches.items():
-            judged = self._all(name, arms_of(bench.task, sealed=False), bench.across_folds)
+            arms = arms_of(bench.task, sealed=False)
+            arms += [arm for arm in CONTROLS if self.exchange.knows(f"{name} open {arm} ")]
+            judged = self._all(name, arms, bench.across_folds)
             tokens = {
                 arm: tokens_a_row(bench.made(arm, None if arm == "A" else 0), side)
                 for arm, side in judged.items()

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from drawn_rows import Task, read_rows
-from request_files import Exchange, Missing
+from request_files import ALONE, PLAIN, WITH_CASES, Exchange, Missing
 
 from judgewright.judges import CaseBank, Cases, Dataset, JudgedDataset, JudgePrompt
 from judgewright.optimize import (
@@ -42,14 +42,18 @@ ARMS = {
     "D": "four decided cases, near, balanced",
     "F": "four decided cases, random, balanced",
     "CD": "C with D's cases",
+    "D10": "D asked again, ten rows a file",
+    "G": "64 decided cases, the same for all rows",
 }
-COUNT = 4
+CONTROLS = ("D10", "G")
+"""Asked only where somebody wants them."""
+COUNT, MANY = 4, 64
 SEED = 0
 
 
 def arms_of(task: Task, *, sealed: bool) -> list[str]:
     """Return the arms of a task."""
-    dropped = set() if sealed else {"A'"}
+    dropped = {*CONTROLS} if sealed else {*CONTROLS, "A'"}
     if task.name != "groundedness":
         dropped.add("CD")
     return [arm for arm in ARMS if arm not in dropped]
@@ -79,7 +83,7 @@ class Bench:
             what = self._what("open", arm, f"fold {fold}")
             try:
                 prompt = self.made(arm, 1 - fold)
-                parts.append(self.exchange.judge(prompt, self.rows("open", fold), what))
+                parts.append(self._asked(arm, prompt, self.rows("open", fold), what))
             except Missing as error:
                 waiting.append(error)
         if waiting:
@@ -93,18 +97,29 @@ class Bench:
         """Return all sealed rows, judged by what was made of all open rows."""
         prompt = self.made(arm, None)
         what = self._what("sealed", arm)
-        return self.exchange.judge(prompt, self.rows("sealed"), what, repeat=int(arm == "A'"))
+        return self._asked(arm, prompt, self.rows("sealed"), what)
+
+    def _asked(self, arm: str, prompt: JudgePrompt, rows: Dataset, what: str) -> JudgedDataset:
+        most = PLAIN if prompt.cases is None or arm == "G" else WITH_CASES
+        return self.exchange.judge(
+            prompt,
+            rows,
+            what,
+            repeat=int(arm in ("A'", "D10")),
+            most=ALONE if arm == "D10" else most,
+        )
 
     def made(self, arm: str, fold: int | None) -> JudgePrompt:
         """Make an arm's judge from the rows of a fold; from all open rows without one."""
         prompt = self.task.prompt
         if arm in ("B", "B2", "C", "CD"):
             prompt = self._written("C" if arm == "CD" else arm, fold)
-        if arm in ("D", "F", "CD"):
+        if arm in ("D", "D10", "F", "CD", "G"):
             training = self.rows("open", fold)
             bank = CaseBank.of(training.rows, training.labels, prompt.inputs)
-            by = "random" if arm == "F" else "near"
-            prompt = replace(prompt, cases=Cases(bank=bank, count=COUNT, by=by))
+            by = {"F": "random", "G": "fixed"}.get(arm, "near")
+            count = MANY if arm == "G" else COUNT
+            prompt = replace(prompt, cases=Cases(bank=bank, count=count, by=by))
         return prompt
 
     def _written(self, arm: str, fold: int | None) -> JudgePrompt:

@@ -30,8 +30,10 @@ from judgewright.judges import (
 )
 from judgewright.judges.models.tokens import approximate_tokens
 
-PLAIN, WITH_CASES = 100, 60
-"""Rows of a file at most."""
+PLAIN, WITH_CASES, ALONE = 100, 60, 10
+"""Rows of a file at most; where each row has its own cases, and where a session should see few of
+the other rows' cases.
+"""
 SETTLED = 60
 """Seconds that a whole reply has to rest before it is read, once and for all."""
 STILL = 900
@@ -82,7 +84,13 @@ class Exchange:
     folder: Path
 
     def judge(
-        self, prompt: JudgePrompt, rows: Dataset, what: str, *, repeat: int = 0
+        self,
+        prompt: JudgePrompt,
+        rows: Dataset,
+        what: str,
+        *,
+        repeat: int = 0,
+        most: int = PLAIN,
     ) -> JudgedDataset:
         """Return the rows with the replies read by the product; write what nobody was asked yet.
 
@@ -91,6 +99,7 @@ class Exchange:
             rows: What it judges.
             what: Task and arm, for the map.
             repeat: Which repetition of the same requests this is.
+            most: Rows of a file.
 
         Raises:
             Missing: Rows are not answered; a row that a finished file leaves out is unscored.
@@ -99,7 +108,7 @@ class Exchange:
         keys = [_key(prompt.messages(row), repeat) for row in rows.rows]
         new = [i for i, key in enumerate(keys) if key not in known]
         if new:
-            self._write(prompt, [(rows.rows[i], keys[i]) for i in new], what)
+            self._write(prompt, [(rows.rows[i], keys[i]) for i in new], what, most)
             raise Missing(f"{what}: asked now")
         awaited = {known[key] for key in keys if not self._done(known[key])}
         if awaited:
@@ -151,6 +160,10 @@ class Exchange:
                     texts.setdefault(file["keys"][row - 1], reply)
         return texts
 
+    def knows(self, what: str) -> bool:
+        """Whether rows were asked for what begins so in the map."""
+        return any(file["what"].startswith(what) for file in self._map()["ask"].values())
+
     def written(self, what: str) -> tuple[int, int]:
         """Return how many writers' requests begin so in the map, and their tokens with replies."""
         names = [name for name, of in self._map()["write"].items() if of.startswith(what)]
@@ -194,9 +207,10 @@ class Exchange:
         whole = len(_reply_lines(path)) >= len(self._map()["ask"][name]["keys"])
         return self._taken(path, whole=whole) is not None
 
-    def _write(self, prompt: JudgePrompt, rows: list[tuple[Row, str]], what: str) -> None:
+    def _write(
+        self, prompt: JudgePrompt, rows: list[tuple[Row, str]], what: str, most: int
+    ) -> None:
         random.Random(what).shuffle(rows)
-        most = PLAIN if prompt.cases is None else WITH_CASES
         count = -(-len(rows) // most)
         for first in range(count):
             part = rows[first::count]
@@ -245,11 +259,17 @@ def _key(messages: Sequence[Message], repeat: int) -> str:
 
 def _judge_file(prompt: JudgePrompt, rows: Sequence[Row], reply_file: Path) -> str:
     messages = [prompt.messages(row) for row in rows]
+    begin = ""
+    if prompt.cases is not None:
+        cases = {prompt.shown_cases.text(row) for row in rows}
+        begin = cases.pop() if len(cases) == 1 and len(rows) > 1 else ""
     shared = "\n\n".join(f"## {one.role} message\n\n{one.content}" for one in messages[0][:-1])
     end = prompt.reply.strip()
+    if begin:
+        shared += f"\n\n## How each user message begins\n\n{begin.rstrip()}"
     parts = [_HEAD.format(rows=len(rows), shared=shared, reply=end)]
     for number, one in enumerate(messages, 1):
-        own = one[-1].content.removesuffix(end).rstrip()
+        own = one[-1].content.removeprefix(begin).removesuffix(end).rstrip()
         parts.append(f"### row {number:03d}\n\n{own}\n\n")
     parts.append(_TAIL.format(rows=len(rows), path=reply_file))
     return "".join(parts)
