@@ -94,6 +94,8 @@ class Asked:
     calls: int
     usual: float = 1.0
     """The share of these calls that a run usually makes."""
+    cases: bool = False
+    """Whether a judge is shown decided cases in these calls."""
 
     @property
     def likely(self) -> float:
@@ -142,6 +144,7 @@ def _bound_arm(planned: PlannedRun, proposer: Proposer, bound: StepBound) -> lis
     written, later = folds * steps, max(steps - 1, 0)
     of_batches = folds * min(planned.settings.batch, planned.opened)
     shown = planned.taught if view_of(proposer) == "all" else of_batches
+    cases = "cases" in proposer.parts
     return [
         Asked(
             what=f"{name}: proposals",
@@ -150,15 +153,27 @@ def _bound_arm(planned: PlannedRun, proposer: Proposer, bound: StepBound) -> lis
             usual=_first_replies(bound),
         ),
         _read_in_parts(planned, proposer, f"{name}: rows read in parts", written),
-        Asked(what=f"{name}: search", calls=written * bound.judge, usual=SEARCHED),
-        Asked(what=f"{name}: search", who="either", calls=written * bound.either, usual=SEARCHED),
+        Asked(what=f"{name}: search", calls=written * bound.judge, usual=SEARCHED, cases=cases),
+        Asked(
+            what=f"{name}: search",
+            who="either",
+            calls=written * bound.either,
+            usual=SEARCHED,
+            cases=cases,
+        ),
         # With more folds than one each open row is judged once a step; else one half is, or all.
         Asked(
             what=f"{name}: rows it was not written from",
             calls=steps * planned.opened,
             usual=USABLE * half,
+            cases=cases,
         ),
-        Asked(what=f"{name}: rows for its next brief", calls=later * shown, usual=USABLE * half),
+        Asked(
+            what=f"{name}: rows for its next brief",
+            calls=later * shown,
+            usual=USABLE * half,
+            cases=cases,
+        ),
     ]
 
 

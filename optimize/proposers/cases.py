@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from ...judges import CaseBank, Cases, JudgePrompt
+from ...judges import CaseBank, Cases, Dataset, JudgePrompt
 from ..brief import Brief
 from .prompt_parts import Part
 from .proposer import NoProposal, Proposal, StepBound
@@ -55,7 +55,11 @@ class ShowCases:
             bench: The training rows.
         """
         dataset = bench.train.judged.dataset if self.only_slice else bench.dataset
-        bank = CaseBank.of(dataset.rows, dataset.labels, prompt.inputs, reason=brief.explanation)
+        return self.made_of(prompt, dataset, brief.explanation)
+
+    def made_of(self, prompt: JudgePrompt, dataset: Dataset, reason: str | None) -> JudgePrompt:
+        """Return the prompt with the labelled rows of a dataset as its bank."""
+        bank = CaseBank.of(dataset.rows, dataset.labels, prompt.inputs, reason=reason)
         if not len(bank):
             return prompt
         cases = Cases(bank=bank, count=self.count, by=self.by, max_tokens=MOST_TOKENS)

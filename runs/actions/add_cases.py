@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import mean
 
-from ...judges import CaseBank, Cases, Dataset, InputError, JudgePrompt
+from ...judges import CaseBank, Cases, Dataset, InputError, JudgePrompt, Row
 from ...judges.cases import WAYS
 from ...judges.models.tokens import approximate_tokens
 from ..store.sealed_rows import sealed_rows
@@ -75,13 +75,21 @@ def add_cases(
     names = {0.0: "negative", 1.0: "positive"}
     if dataset.labels.kind == "choice":
         names = {grade: dataset.labels.name(grade) for grade in dataset.labels.levels}
-    # What an embeddings model would choose is as long as what chance does.
-    tried = new if by in WAYS else replace(new, cases=replace(cases, by="random"))
-    texts = [tried.shown_cases.text(row) for row in rows[:_TRIED]]
     return AddedCases(
         prompt=new,
         by_decision=Counter(names[dataset.decision(row)] for row in rows),
         unlabelled=len(dataset) - len(labelled),
         sealed=tuple(row.id for row, sealed in zip(labelled, is_sealed, strict=True) if sealed),
-        tokens=round(mean(map(approximate_tokens, texts))),
+        tokens=tokens_added(new, rows),
     )
+
+
+def tokens_added(prompt: JudgePrompt, rows: Sequence[Row]) -> int:
+    """Return about how many tokens decided cases add to a row."""
+    if prompt.cases is None or not rows:
+        return 0
+    if prompt.cases.by not in WAYS:
+        # What an embeddings model would choose is as long as what chance does.
+        prompt = replace(prompt, cases=replace(prompt.cases, by="random"))
+    texts = [prompt.shown_cases.text(row) for row in rows[:_TRIED]]
+    return round(mean(map(approximate_tokens, texts)))

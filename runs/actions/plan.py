@@ -35,14 +35,17 @@ from ..store.banks import rows_seen
 from ..store.calls import CallStore
 from ..store.ledger import HoldoutLedger
 from ..store.model_tests import find_test
-from ..store.run_config import RunConfig
+from ..store.run_config import RunConfig, show_cases
 from ..store.sides import sides_beside
 from ..store.workspace import Workspace
+from .add_cases import tokens_added
 from .bench import describe_parameters
 from .decide import Watch
 from .pilot import MinimumDetectableEffect, Pilot, minimum_detectable_gain, run_pilot
 from .prepare_run import PreparedRun, prepare_run
 
+_WITH_CASES = "judge with cases"
+"""What a call to the judge is called in which it is shown decided cases."""
 VERDICT_TOKENS = 120
 """Tokens of a verdict, where no pilot has seen any."""
 TEXT_TOKENS = 475
@@ -161,6 +164,7 @@ def plan_run(
         pilot=seen,
         notes=(
             *_notes(planned, seen),
+            *_case_notes(rates),
             *_settings_notes(workspace, named, config.confidence),
             *_unused_notes(config, environment),
         ),
@@ -208,16 +212,38 @@ def _rates(
     )
     verdict_out = seen.tokens_out if seen and seen.tokens_out else VERDICT_TOKENS
     verdict = summary.total / max(summary.calls, 1), verdict_out
-    rates = {
-        who: _Rate.of(
-            model,
-            Prices(environment.prices, environment.settings(names[who]).price),
-            writer_via if who == "optimizer" else config.via,
-            *((_brief_tokens(planned), TEXT_TOKENS) if who == "optimizer" else verdict),
-        )
-        for who, model in models.items()
+    sizes = {
+        "judge": verdict,
+        _WITH_CASES: (verdict[0] + _case_tokens(planned, config), verdict_out),
+        "optimizer": (_brief_tokens(planned), TEXT_TOKENS),
     }
+    rates: dict[str, _Rate] = {}
+    for what, size in sizes.items():
+        who = "optimizer" if what == "optimizer" else "judge"
+        prices = Prices(environment.prices, environment.settings(names[who]).price)
+        via = writer_via if who == "optimizer" else config.via
+        rates[what] = _Rate.of(models[who], prices, via, *size)
     return models, summary, rates
+
+
+def _case_tokens(planned: PlannedRun, config: RunConfig) -> int:
+    """Return how many tokens decided cases add to a row in the arms that show them."""
+    if not any("cases" in proposer.parts for proposer in planned.proposers):
+        return 0
+    parts, prompt = planned.parts, planned.prompt
+    rows = (*parts.training.rows, *parts.validation.rows)
+    dataset = replace(planned.dataset, rows=rows)
+    new = show_cases(config).made_of(prompt, dataset, config.explanation)
+    return tokens_added(new, rows) - tokens_added(prompt, rows)
+
+
+def _case_notes(rates: Mapping[str, _Rate]) -> Iterator[str]:
+    added = round(rates[_WITH_CASES].tokens_in - rates["judge"].tokens_in)
+    if added > 0:
+        yield (
+            f"decided cases add about {added:,} tokens to a row, which is counted in the folds; a"
+            " finalist with cases adds as much to each of its calls at the gate"
+        )
 
 
 def _planned(workspace: Workspace, prepared: PreparedRun) -> PlannedRun:
@@ -280,7 +306,10 @@ def _spans(lines: Sequence[Asked] | None, rates: Mapping[str, _Rate]) -> tuple[S
     if lines is None:
         unknown = Span(reason="nobody has counted what this proposer asks")
         return unknown, unknown, unknown
-    paired = [(line, rates["judge" if line.who == "either" else line.who]) for line in lines]
+    paired: list[tuple[Asked, _Rate]] = []
+    for line in lines:
+        who = "judge" if line.who == "either" else line.who
+        paired.append((line, rates[_WITH_CASES if line.cases else who]))
     sizes = [rate.tokens_in + rate.tokens_out for _, rate in paired]
     prices = [rate.dollars for _, rate in paired]
     money = Span(reason="the price of a model is unknown; name it in a price file")

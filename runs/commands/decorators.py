@@ -15,7 +15,6 @@ import click
 
 from ...judges.errors import InputError
 from ...optimize.options import Kind, Option, option, option_fields, spelling
-from ..config.command_options import GONE_PROPOSERS
 from ..config.place import ServerAddress, read_place
 from ..terminal import say, say_waiting
 from .help import TYPED, GroupedOption
@@ -114,20 +113,11 @@ _METAVARS: Mapping[Kind, str] = {"integer": "INTEGER", "number": "NUMBER"}
 """Instead of click's `INTEGER RANGE`; the range stands behind the help."""
 
 
-class _Choice(click.Choice[str]):
-    """Says of a proposer that is gone what to type instead."""
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value not in self.choices and value in GONE_PROPOSERS:
-            raise InputError(f"{value!r} is gone; type {GONE_PROPOSERS[value]}")
-        return super().convert(value, param, ctx)
-
-
 def _click_type(option: Option) -> click.ParamType | None:
     if option.type is not None:
         return option.type
     if option.choices:
-        return _Choice(option.choices)
+        return click.Choice(option.choices)
     limited = option.low is not None or option.high is not None
     match option.kind:
         case "integer" | "integers":

@@ -289,17 +289,17 @@ def _open_proposer(name: str, config: RunConfig) -> Proposer:
     match name:
         case "textgrad":
             parts = _editable(config.editable, ("criteria",))
-            return TextGrad(parts=parts, temperature=config.temperature, cases=_cases(config))
+            return TextGrad(parts=parts, temperature=config.temperature, cases=show_cases(config))
         case "study":
             parts = _editable(config.editable, ("criteria", "anchors"))
-            errors = TextGrad(temperature=config.temperature, cases=_cases(config))
+            errors = TextGrad(temperature=config.temperature, cases=show_cases(config))
             return replace(errors, parts=parts, view="all")
         case "rewrite":
             return Rewrite(
                 parts=_editable(config.editable, ("criteria",)), temperature=config.temperature
             )
         case "cases":
-            return _cases(config)
+            return show_cases(config)
         case "gepa":
             return _with_calls(Gepa(), config.step_calls)
         case "mipro":
@@ -319,7 +319,8 @@ def _editable(chosen: Collection[str], usual: tuple[Part, ...]) -> tuple[Part, .
     return tuple(part for part in PARTS if part in chosen) or usual
 
 
-def _cases(config: RunConfig) -> ShowCases:
+def show_cases(config: RunConfig) -> ShowCases:
+    """Return what makes cases of open rows, as the options have it."""
     return ShowCases(
         count=config.cases, by=config.cases_by, only_slice=config.cases_from == "slice"
     )

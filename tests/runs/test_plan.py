@@ -112,6 +112,20 @@ def test_the_walk_stays_within_the_plan_it_was_given(folder: Path) -> None:
     assert sum(line.calls for line in found.lines) == found.calls.at_most
 
 
+def test_the_tokens_of_cases_are_counted_where_an_arm_shows_them(folder: Path) -> None:
+    """More cases, more tokens, as many calls; another arm's calls are as long as before."""
+    two, eight = (planned(folder, proposer="cases", cases=count) for count in (2, 8))
+    assert eight.calls == two.calls
+    assert eight.tokens.at_most > 1.3 * two.tokens.at_most
+    note = next(note for note in eight.notes if note.startswith("decided cases add about "))
+    added = int(note.split()[4].replace(",", ""))
+    judged = [line for line in eight.lines if line.cases]
+    assert {line.what.partition(":")[0] for line in judged} == {"cases"}
+    usual = sum(line.likely for line in judged)
+    assert 0 < eight.tokens.likely - two.tokens.likely < added * usual
+    assert not any("decided cases" in note for note in planned(folder, proposer="rewrite").notes)
+
+
 def test_a_pilot_measures_churn_and_the_walk_does_not_pay_for_it_again(folder: Path) -> None:
     """The open rows are judged twice, in a run of its own; the judge's own verdicts are in the
     record from then on.
