@@ -16,6 +16,7 @@ folder.
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import time
 from collections.abc import Callable
@@ -45,7 +46,10 @@ def main() -> None:
     )
     parser.add_argument("--folder", type=Path, default=Path("/tmp/walk"))
     options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
     walk = Walk(options.folder)
+    lock = (options.folder / "lock").open("w")
+    fcntl.flock(lock, fcntl.LOCK_EX)  # until the end: the map is one file
     if options.command == "prepare":
         print(prepare(options.folder / "data"))
     elif options.command == "status":
