@@ -320,6 +320,8 @@ def optimize(
     folds: int = 2,
     proposer: str = "cases,study,textgrad",
     editable: Sequence[str] = (),
+    cases: int = 4,
+    cases_by: str = "near",
     explanation: str | None = None,
     optimizer_model: str | None = None,
     budget: str | None = None,
@@ -354,6 +356,8 @@ def optimize(
             `gepa` or `mipro`.
         editable: Parts of the prompt that may change, of `criteria`, `anchors`, `system`,
             `cases`, `reply`; what the proposer usually changes unless given.
+        cases: Decided cases that the judge is shown before each row, where an arm shows any.
+        cases_by: Which ones: `near` (most like the row), `fixed` or `random`.
         explanation: The column with annotators' reasons, which the optimizer model reads.
         optimizer_model: The model that writes loss and criteria; the judge's unless given.
         budget: Dollars such as `5.00`, or tokens such as `200000tokens`.
@@ -400,6 +404,8 @@ def optimize(
             folds=folds,
             proposer=proposer,
             editable=tuple(editable),
+            cases=cases,
+            cases_by=cases_by,
             explanation=explanation,
             optimizer_model=optimizer_model,
             budget=budget,
