@@ -103,6 +103,7 @@ def _current(workspace: Workspace, run: RunSummary, prompt: JudgePrompt) -> Judg
         prompt = replace(prompt, parent=before.version)
     if before.version not in {version.version for version in registry.versions(before.name)}:
         registry.keep(before, current=False)
+    keep_banks(workspace, prompt)
     registry.keep(prompt)
     return prompt
 

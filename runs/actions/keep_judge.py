@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...judges import InputError, JudgePrompt, Registry
+from ...judges import InputError, JudgePrompt
+from ..store.banks import keep_banks
 from ..store.workspace import Workspace
 from .accept import identity
 from .verification import verification
 
 
-def keep_judge(registry: Registry, prompt: JudgePrompt, out: Path | None) -> tuple[str, str]:
+def keep_judge(workspace: Workspace, prompt: JudgePrompt, out: Path | None) -> tuple[str, str]:
     """Keep the judge; return where it stands, and what commands call it.
 
     A judge of that name keeps its current version: what comes from outside never changes what a
@@ -20,6 +21,8 @@ def keep_judge(registry: Registry, prompt: JudgePrompt, out: Path | None) -> tup
     if out is not None:
         prompt.write(out)
         return str(out), str(out)
+    keep_banks(workspace, prompt)
+    registry = workspace.registry
     taken = prompt.name in registry.names()
     path = str(registry.keep(prompt, current=not taken))
     return path, f"{prompt.name}@{prompt.version}" if taken else prompt.name
@@ -53,6 +56,7 @@ def make_current(workspace: Workspace, spec: str, *, expected: str | None = None
     prompt = workspace.registry.get(spec)
     before = workspace.registry.get(prompt.name).version
     _require_expected(prompt.name, before, expected)
+    keep_banks(workspace, prompt)
     workspace.registry.keep(prompt)
     note = verification(workspace, prompt)["note"]
     return Moved(name=prompt.name, version=prompt.version, before=before, note=note)

@@ -200,7 +200,7 @@ def _add_export(path: Path, options: SourceOptions, workspace: Workspace, *, as_
         raise InputError("--field, --fill and --scale do not go with an export: it says all itself")
     back = read_back(path)
     prompt = replace(back.prompt, name=options.name or back.prompt.name)
-    path_of_judge, spec = keep_judge(workspace.registry, prompt, options.out)
+    path_of_judge, spec = keep_judge(workspace, prompt, options.out)
     origin = {"from": f"an export of ours for {back.target}"}
     if as_json:
         say_json(body_of(prompt, path=path_of_judge, notes=back.notes) | origin)
@@ -287,7 +287,7 @@ def _add_prompt(
     if asking and not chosen.yes and not click.confirm(f"Save it as {prompt.name}?", default=True):
         say("nothing was saved")
         return
-    path, spec = keep_judge(workspace.registry, prompt, chosen.out)
+    path, spec = keep_judge(workspace, prompt, chosen.out)
     if as_json:
         say_json(_json(understood, prompt) | {"path": path, "spec": spec})
         return

@@ -95,7 +95,7 @@ def cases(
         max_tokens=options.max_tokens,
         reason=options.reason,
     )
-    path, spec = keep_judge(workspace.registry, added.prompt, options.out)
+    path, spec = keep_judge(workspace, added.prompt, options.out)
     new, counts = added.prompt, added.by_decision
     body = {
         "name": new.name,

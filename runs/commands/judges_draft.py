@@ -88,7 +88,7 @@ def add_drafted(
         asking_environment(workspace.root, model),
     )
     prompt = draft_reply.prompt
-    path, spec = keep_judge(workspace.registry, prompt, out)
+    path, spec = keep_judge(workspace, prompt, out)
     stats = draft_reply.stats
     body = body_of(prompt, path=path, spec=spec, criteria=prompt.criteria)
     body |= {"simulated": draft_reply.simulated, "calls": stats.calls}

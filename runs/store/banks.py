@@ -54,6 +54,8 @@ def keep_banks(workspace: Workspace, *prompts: JudgePrompt) -> None:
         WorkspaceError: The database or the folder cannot be written.
     """
     for prompt in prompts:
+        if prompt.cases is None:
+            continue
         bank = prompt.large_bank
         if bank is not None and not workspace.database.read(_FIND, (bank.version,)):
             values = (bank.version, bank.to_text())

@@ -114,11 +114,12 @@ def test_a_bank_is_written_before_what_names_it(place: Path) -> None:
     """Where the judge cannot be written, its bank stands there already; and so in the database."""
     prompt = with_bank(place / "old.jsonl")
     (place / "mine.yaml").mkdir()
-    with pytest.raises(OSError, match=r"mine\.yaml"):
-        keep_judge(Registry(), prompt, place / "mine.yaml")
+    with Workspace(place) as workspace, pytest.raises(OSError, match=r"mine\.yaml"):
+        keep_judge(workspace, prompt, place / "mine.yaml")
     (bank,) = place.glob("*.cases.jsonl")
     (place / "mine.yaml").rmdir()
-    keep_judge(Registry(), prompt, place / "mine.yaml")
+    with Workspace(place) as workspace:
+        keep_judge(workspace, prompt, place / "mine.yaml")
     assert read_prompt(place / "mine.yaml") == prompt
     bank.unlink()
     with pytest.raises(PromptError, match="there is no file"):
