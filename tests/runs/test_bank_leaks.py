@@ -2,13 +2,16 @@
 and what stands in a bank is no evidence; whatever rows and groups are called.
 """
 
+import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +25,8 @@ from judgewright.judges import (
     Registry,
     Row,
 )
+from judgewright.judges.plain_cases import CASE_FENCE, ROW_HEADING
+from judgewright.judges.simulated import Server, Simulated, make_app
 from judgewright.judges.splits import SEALED
 from judgewright.optimize.holdout.bank_rows import without_banked
 from judgewright.optimize.holdout.ledger import split_with_memory
@@ -29,6 +34,8 @@ from judgewright.optimize.holdout.sides import known_sides
 from judgewright.runs.store import HoldoutLedger, Workspace
 from judgewright.runs.store.banks import hide_sealed, keep_banks
 from judgewright.runs.store.sealed_rows import read_open, seal_first
+
+from .run_command import run_code
 
 PLAIN = Registry().get("groundedness")
 WORDS = [
@@ -209,3 +216,74 @@ def test_no_case_of_a_rows_own_group_stands_before_it(drawn: tuple[File, list[st
         numbers = {*prompt.shown_cases.choose(row)}
         for number, origin in enumerate(origins):
             assert (number in numbers) == (origin is None or origin.group != row.group)
+
+
+@contextmanager
+def recording() -> Iterator[tuple[str, list[str]]]:
+    """A model's server; yield its name for commands, and the requests that it is sent."""
+    app, sent = make_app(Simulated()), list[str]()
+
+    async def record(scope: Any, receive: Any, send: Any) -> None:
+        async def received() -> Any:
+            message = await receive()
+            sent.append(message.get("body", b"").decode())
+            return message
+
+        await app(scope, received if scope["type"] == "http" else receive, send)
+
+    with Server(record) as server:  # type: ignore[arg-type]  # an ASGI app as well
+        yield f"simulated@{server.base_url}", sent
+
+
+def test_canaries_of_sealed_rows_come_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither into a bank made here, nor before a row that is judged over HTTP, nor to who writes
+    prompts, nor into an export; of a bank from elsewhere the number is said.
+    """
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    rows = File(seed=5, groups=60, words=30, named=True).rows()
+    lines = [{**row.inputs, "id": row.id, "label": row.label, "group": row.group} for row in rows]
+    Path("rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert run_code("bench", "groundedness", "rows.jsonl", "--seal", "--model", "simulated") == 0
+    with Workspace(tmp_path) as place:
+        out = read_open(place, dataset(rows)).left_out
+    canaries = {row.inputs["statement"].split()[0] for row, o in zip(rows, out, strict=True) if o}
+    assert len(canaries) > 40
+
+    def clean(text: str) -> bool:
+        return not any(f"{canary} " in text for canary in canaries)
+
+    capsys.readouterr()
+    assert run_code("judges", "cases", "groundedness", "rows.jsonl", "--json") == 0
+    made = f"groundedness@{json.loads(capsys.readouterr().out)['version']}"
+    (bank,) = Path("prompts/banks").iterdir()
+    assert len(bank.read_text().splitlines()) > 40
+    prompt, _ = foreign_bank(File(seed=5, groups=60, words=30, named=True), rows, ["renamed"])
+    prompt.write(Path("foreign.yaml"))
+    prompt.edited(criteria=f"{prompt.criteria} Be strict.", note="").write(Path("strict.yaml"))
+    with recording() as (model, sent):
+        capsys.readouterr()
+        assert run_code("bench", "foreign.yaml", "rows.jsonl", "--model", model) == 0
+        said = capsys.readouterr().out
+        assert "decided cases of groundedness" in said
+        assert "are not shown: they, their groups or near-duplicates are sealed here" in said
+        goal = (
+            "--objective",
+            "precision",
+            "--look-anyway",
+            "--steps",
+            "2",
+            "--proposer",
+            "rewrite",
+        )
+        code = run_code("optimize", made, "rows.jsonl", *goal, "--yes", "--model", model)
+        assert code in (0, 1)
+        assert run_code("runs", "show", "latest", "--out", "out", "--format", "jsonl") == 0
+        assert any(ROW_HEADING in text for text in sent)
+        for text in sent:
+            assert clean(text.partition(ROW_HEADING)[0] if CASE_FENCE in text else text)
+    assert run_code("export", made, "--to", "python", "--out", "exported") == 0
+    for path in (bank, *Path("out").iterdir(), *Path("exported").iterdir()):
+        assert clean(path.read_text()), path
