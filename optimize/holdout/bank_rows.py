@@ -74,9 +74,10 @@ class Evidence:
         """Say why nothing can be decided because of what left; empty where it can."""
         if not self.left_out or self.groups >= MIN_GROUPS:
             return ""
+        groups = f"{self.groups} {'group is' if self.groups == 1 else 'groups are'}"
         return (
-            f"only {self.groups} groups of the holdout are left: {self.note}; fewer than"
-            f" {MIN_GROUPS} cannot decide"
+            f"only {groups} left of the holdout, fewer than {MIN_GROUPS}, which cannot decide:"
+            f" {self.note}"
         )
 
 

@@ -31,7 +31,7 @@ class Decision:
     """The target metric's change on the optimized slice; it must not be a fall beyond chance."""
     alpha: float
     look: int
-    """Which look at this holdout since the last accept this was."""
+    """Which look at this holdout since the last accept this was; 0 where it stayed sealed."""
     n: int
     coverage_before: float
     coverage_after: float
@@ -107,7 +107,9 @@ class Decision:
         return self.outcome == "accepted"
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
-        """Return the decision as JSON, `accepted` first."""
+        """Return the decision as JSON, `accepted` first; without a look there is no evidence."""
+        if not self.look:
+            return {"accepted": False, "outcome": self.outcome, "reason": self.reason}
         body = asdict(self)
         for limit in (*body["guards"], *body["floors"]):
             if limit["high"] is None:

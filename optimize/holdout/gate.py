@@ -435,7 +435,7 @@ def unopened(evidence: Evidence) -> Decision:
     """Return the decision where the holdout stays sealed: too little of it is evidence."""
     return Decision(
         outcome="undecided",
-        reason=f"{evidence.too_few}, and the holdout stays sealed",
+        reason=f"{evidence.too_few}; the holdout stays sealed",
         target=None,
         guards=(),
         slice_change=None,

@@ -287,3 +287,44 @@ def test_canaries_of_sealed_rows_come_nowhere(
     assert run_code("export", made, "--to", "python", "--out", "exported") == 0
     for path in (bank, *Path("out").iterdir(), *Path("exported").iterdir()):
         assert clean(path.read_text()), path
+
+
+def test_a_gate_drops_banked_rows_and_stays_shut_where_few_are_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a file, and of the holdout that an optimization has sealed; a look is spent only where the
+    gate opens, and the rows are told under their number.
+    """
+    monkeypatch.chdir(tmp_path)
+    file = File(seed=6, groups=70, words=30, named=True)
+    rows, random = file.rows(), Random(3)
+    lines = [{**row.inputs, "id": row.id, "label": row.label, "group": row.group} for row in rows]
+    Path("rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for name, some in (("few", rows[:12]), ("all", rows)):
+        judge = with_bank([copied(row, "renamed", i, random) for i, row in enumerate(some)])
+        judge = replace(judge, cases=replace(judge.cases, count=2))
+        judge.write(Path(f"{name}.yaml"))
+        judge.edited(criteria=f"{judge.criteria} Be strict.", note="").write(Path(f"{name}2.yaml"))
+
+    def said(*words: str, code: int = 1) -> dict[str, Any]:
+        capsys.readouterr()
+        assert run_code(*words, "--model", "simulated", "--json") == code
+        return json.loads(capsys.readouterr().out)
+
+    goal = ("--target", "precision")
+    body = said("gate", "few.yaml", "few2.yaml", "rows.jsonl", *goal)
+    dropped = len({row.group for row in rows[:12]})
+    assert body["groups"] == 70 - dropped
+    assert f"in {dropped} groups do not count for either judge" in " ".join(body["notes"])
+    assert body["decision"]["look"] == 1
+    shut = said("gate", "all.yaml", "all2.yaml", "rows.jsonl", *goal)
+    assert shut["decision"].keys() == {"accepted", "outcome", "reason"}
+    assert shut["decision"]["outcome"] == "undecided"
+    assert "only 0 groups are left of the holdout" in shut["decision"]["reason"]
+    with Workspace(tmp_path / "other") as place:
+        seal_first(place, dataset(rows))
+    search = ("--objective", "precision", "--steps", "2", "--proposer", "rewrite", "--look-anyway")
+    end = said("optimize", "all.yaml", "rows.jsonl", *search, "--workspace", "other")["decision"]
+    assert "the holdout stays sealed" in end["reason"]
+    with Workspace(tmp_path / "other") as place:
+        assert not HoldoutLedger(place.database).history().records
