@@ -76,7 +76,7 @@ def config(rows: Path, **changes: Any) -> RunConfig:
         "data": str(rows),
         "objective": OBJECTIVE,
         "target": "precision",
-        "steps": 4,
+        "steps": 2,
     }
     return RunConfig(**{**plain, **changes})
 
@@ -123,7 +123,7 @@ def test_another_run_in_the_workspace_pays_for_nothing_it_already_knows(
     place: Workspace, rows: Path
 ) -> None:
     """Recorded replies are shared; the second run spends its own look at the holdout."""
-    mine = config(rows, look_anyway=True)
+    mine = config(rows, look_anyway=True, proposer="textgrad", steps=1)
     first, second = start(place, mine), start(place, mine, new=True)
     assert sum(stats.calls for stats in second.stats) == 0
     looks = [
@@ -214,7 +214,7 @@ def test_a_spent_budget_stops_the_run_and_a_larger_one_finishes_it(
 ) -> None:
     """The run stops with a hint how to go on; resumed, it ends like a run that never stopped."""
     with pytest.raises(BudgetSpent, match="budget") as stopped:
-        start(place, config(rows, budget="60000tokens"))
+        start(place, config(rows, budget="60000tokens", folds=1))
     assert stopped.value.hint is not None
     run_id = stopped.value.hint.rsplit(" ", 1)[-1]
     assert CallStore(place.database, run_id).summary().tokens <= 60_000
@@ -225,7 +225,7 @@ def test_a_spent_budget_stops_the_run_and_a_larger_one_finishes_it(
         budget="90000000tokens",
     )
     with Workspace(place.root / "other") as other:
-        undisturbed = start(other, config(rows))
+        undisturbed = start(other, config(rows, folds=1))
     assert lasting(resumed)[1:] == lasting(undisturbed)[1:]
 
 

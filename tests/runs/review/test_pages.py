@@ -296,7 +296,7 @@ def test_a_run_is_watched_while_another_handle_writes_it(tmp_path: Path) -> None
         assert "In progress" not in page.get(f"/runs/{result.run_id}").text
         ended = page.get(f"/runs/{result.run_id}/live?stamp=running").text
     assert ended.startswith("event: reload\n")
-    assert {"splitting the rows", "searching for the slice", "step 1 of at most 1"} <= seen
+    assert {"splitting the rows", "searching for the slice", "writing prompts"} <= seen
     assert threading.active_count() < 30
 
 
@@ -384,12 +384,12 @@ def test_the_steps_of_a_run_that_has_ended_begin_with_the_first(own: Made) -> No
         for number in range(2, 14):
             journal.append("step", {**step, "step": number})
     with visit(own.root) as page:
-        assert "<b>Step 1</b>" in at(page, "/runs/{run}/evidence", told)
+        assert "<b>Human, all open rows, step 1</b>" in at(page, "/runs/{run}/evidence", told)
         with Workspace(own.root) as place:
             set_state(
                 place.database, told.run_id, "running"
             )  # and it is, as long as this process holds the workspace
-            assert "<b>Step 13</b>" in at(page, "/runs/{run}/evidence", told)
+            assert "<b>Human, all open rows, step 13</b>" in at(page, "/runs/{run}/evidence", told)
 
 
 def test_the_proposals_beside_the_best_are_told_too(own: Made) -> None:
