@@ -94,7 +94,7 @@ def evidence_table(evidence: Evidence) -> Table:
         values = [number(change["before"]), number(change["after"])]
         if believed:
             one = None if role == "slice" else believed.get(metric)
-            values.append(NONE if one is None else _give_or_take(one["change"], one["error"]))
+            values.append("" if one is None else _give_or_take(one["change"], one["error"]))
         rows = (count(change[name]) for name in ("n", "groups", "changed_groups"))
         spread = (signed(change["difference"]), interval(change, change=True))
         lines.append((role, metric, *values, *spread, p_value(p), *rows))
