@@ -134,7 +134,8 @@ def test_a_run_goes_through_files_to_its_end(
         exchanges += 1
         code, body = run(capsys, "runs", "resume", "latest", "--workspace", str(folder.parent))
     assert code in (0, 1)
-    assert exchanges <= plan["exchanges"] <= 30
+    assert exchanges <= 16
+    assert exchanges <= plan["exchanges"] <= 60
     (summary,) = summaries(folder.parent)
     assert (summary.repeated, summary.in_doubt, summary.done) == (0, 0, summary.attempts)
 
@@ -346,10 +347,9 @@ def test_a_run_that_is_resumed_prints_what_is_new(
     main(["runs", "show", "latest"])
     assert "were handed over and are not answered yet" in capsys.readouterr().out
     outs: list[str] = []
-    while err[0].startswith("waiting"):
+    while any(line.startswith("waiting") for line in err):
         answer(Path("x"))
         out, err = resumed()
         outs.append(out)
-        err.append("")
     assert "1. Benchmark" not in "".join(outs)
     assert "cost including resumes" in outs[-1]
