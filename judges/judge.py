@@ -89,6 +89,9 @@ def judge(
             answers[row.id] = Unscored(row_id=row.id, reason="oversized", detail=detail)
         else:
             sent.append(row)
+    if prompt.cases is not None:
+        prompt = prompt.encoded_by(client.encoder)
+        prompt.shown_cases.prepare(sent)
     requests = _RowRequests(prompt, sent, settings=settings, repeat=repeat)
     # For Tok confidence one row first, so that an endpoint without it is refused at once.
     first = 1 if settings.confidence == "tok" else 0

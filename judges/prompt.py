@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import re
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -15,7 +15,7 @@ import orjson
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from .cases import INLINE, CaseBank, Cases, CasesNode, bank_path, require_cases
+from .cases import INLINE, WAYS, CaseBank, Cases, CasesNode, bank_path, require_cases
 from .errors import PromptError, explain_yaml_error
 from .files.small_file import read_small_text
 from .files.write_beside import write_beside
@@ -26,6 +26,7 @@ from .rows import Row
 from .scale import DecisionRule, OutputScale, StatedScale
 
 if TYPE_CHECKING:
+    from .cases import Encode
     from .shown_cases import ShownCases
 
 PLACEHOLDER = re.compile(r"\{\{([^\W\d]\w*)\}\}")
@@ -386,6 +387,13 @@ class JudgePrompt:
         if self.cases is None or not keys:
             return self
         return replace(self, cases=replace(self.cases, hidden=self.cases.hidden | {*keys}))
+
+    def encoded_by(self, encoder: Callable[[str], Encode] | None) -> JudgePrompt:
+        """Return the same version with the embeddings model at hand that chooses its cases."""
+        cases = self.cases
+        if cases is None or encoder is None or cases.encode is not None or cases.by in WAYS:
+            return self
+        return replace(self, cases=replace(cases, encode=encoder(cases.by)))
 
     @property
     def hidden_cases(self) -> tuple[str, ...]:

@@ -22,6 +22,9 @@ from .plain_cases import CASE_FENCE, CaseChoice, Showing, groups_of_texts, retri
 from .rows import Row
 from .scale import OutputScale
 
+_AT_ONCE = 1000
+"""Rows that an embeddings model is asked about together."""
+
 
 class ShownCases:
     """The cases of one judge, chosen by the row as `plain_cases.py` does it in an export."""
@@ -56,6 +59,17 @@ class ShownCases:
         self._hidden = {number for number, key in keys if key in cases.hidden}
         self._vectors: FloatArray | None = None
         """Of the bank, by the embeddings model; asked for once."""
+        self._of_rows: dict[str, FloatArray] = {}
+
+    def prepare(self, rows: Sequence[Row]) -> None:
+        """Ask the embeddings model about many rows at once; nothing where none chooses."""
+        if self.showing.by not in WAYS:
+            texts = {self.choice.retrieval_text(row.inputs) for row in rows} - self._of_rows.keys()
+            ordered = sorted(texts)
+            for start in range(0, len(ordered), _AT_ONCE):
+                part = ordered[start : start + _AT_ONCE]
+                vectors = _unit(self._encode(part)).astype(np.float32)
+                self._of_rows |= zip(part, vectors, strict=True)
 
     def text(self, row: Row) -> str:
         """Return what stands before the row in the user message; empty where no case may."""
@@ -107,6 +121,13 @@ class ShownCases:
 
     def _cosines(self, text: str) -> FloatArray:
         """Return how near each case is to a row by the embeddings model."""
+        if self._vectors is None:
+            texts = retrieval_texts(self.choice.texts, self.showing.inputs)
+            self._vectors = _unit(self._encode(texts))
+        row = self._of_rows.get(text)
+        return self._vectors @ (_unit(self._encode([text]))[0] if row is None else row)
+
+    def _encode(self, texts: Sequence[str]) -> FloatArray:
         encode = self._cases.encode
         if encode is None:
             raise PromptError(
@@ -114,9 +135,7 @@ class ShownCases:
                 " model of this name is at hand",
                 hint=f"choose them by one of {', '.join(WAYS)}",
             )
-        if self._vectors is None:
-            self._vectors = _unit(encode(retrieval_texts(self.choice.texts, self.showing.inputs)))
-        return self._vectors @ _unit(encode([text]))[0]
+        return encode(texts)
 
 
 def _side(scale: OutputScale, positive: bool) -> str:

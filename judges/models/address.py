@@ -7,7 +7,7 @@ from dataclasses import InitVar, dataclass, field
 
 from ..errors import ModelError, UnreachedError
 from .base_url import checked_url
-from .transport import Answer, Secret
+from .transport import CHAT, Answer, Secret
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,6 +35,8 @@ class Address:
     """Whether to send nothing, because the key that belongs to the address is missing."""
     custom_headers: bool = False
     """Whether OPENAI_CUSTOM_HEADERS, which the SDK reads by itself, is meant for this address."""
+    path: str = CHAT
+    """What stands behind the base URL."""
     secret: Secret = field(init=False)
     """The key."""
 

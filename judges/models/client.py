@@ -33,6 +33,7 @@ from .settings import ModelSettings
 from .speed import Speed
 
 if TYPE_CHECKING:
+    from ..cases import Encode
     from .exchange import Exchange
 
 _LOOKUP = 500
@@ -61,6 +62,8 @@ class Client:
         exchange: Asks through batches or files in place of single calls.
         engine: Where a judge's requests are sent from; here, unless given. It belongs to the
             caller, who closes it.
+        encoder: Returns the embeddings model of a name, by which a judge's decided cases may be
+            chosen; on the same record and budget.
         watch: Told whom an `ask` without a progress of its own is for, and how far it has come.
         omitted: What the endpoint is known to refuse; see `Ladder`.
         concurrency: The most attempts that are sent and not yet recorded, at any moment, and where
@@ -88,6 +91,7 @@ class Client:
         prices: Prices | None = None,
         exchange: Exchange | None = None,
         engine: Engine | None = None,
+        encoder: Callable[[str], Encode] | None = None,
         watch: Callable[[str, Progress], None] | None = None,
         omitted: Collection[str] = (),
         concurrency: int | None = None,
@@ -146,6 +150,7 @@ class Client:
                 dict.fromkeys(unused_settings(effective, by_hand=exchange.by_hand))
             )
         self._engine = engine
+        self.encoder = encoder
         self._here = Here(model)
 
     def __enter__(self) -> Client:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from ..errors import ModelError, files_hint
 from .address import Address
 from .response_body import ACCEPTED, BodyReader, body_of, sdk_errors
-from .transport import CHAT, Answer
+from .transport import Answer
 
 if TYPE_CHECKING:
     from openai import APIConnectionError, AsyncOpenAI, OpenAI
@@ -46,7 +46,9 @@ class OpenAITransport:
         options: Any = {"headers": {**self._at.headers, **_HEADERS}}
         try:
             # Any: the SDK types the unread response as the parsed body.
-            answer: Any = await client.post(CHAT, body=body, cast_to=object, options=options)
+            answer: Any = await client.post(
+                self._at.path, body=body, cast_to=object, options=options
+            )
             return self._answer(answer.http_response)
         except APIStatusError as error:
             return self._answer(error.response)

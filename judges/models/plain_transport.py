@@ -20,7 +20,7 @@ import orjson
 from ..errors import ModelError, files_hint
 from .address import Address
 from .response_body import ACCEPTED, BodyReader
-from .transport import CHAT, Answer
+from .transport import Answer
 
 if TYPE_CHECKING:
     import aiohttp
@@ -125,7 +125,7 @@ class PlainTransport:
         headers.setdefault("User-Agent", "judgewright")
         if self._at.secret.known:
             headers["Authorization"] = f"Bearer {self._at.secret.reveal()}"
-        url = URL(self._at.base_url + CHAT, encoded=True)
+        url = URL(self._at.base_url + self._at.path, encoded=True)
         request = aiohttp.ClientRequest(
             "POST", url, headers=headers, loop=asyncio.get_running_loop()
         )

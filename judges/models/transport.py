@@ -16,6 +16,7 @@ TransportName = Literal["openai", "plain"]
 `plain`: aiohttp alone, a fifth of the CPU, which reads nothing from the environment."""
 
 CHAT = "/chat/completions"
+EMBEDDINGS = "/embeddings"
 _NO_KEY = "none"
 _SHORTEST_SECRET = 8
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -20,9 +20,11 @@ from ...judges import (
     Recorded,
     Splits,
 )
+from ...judges.cases import Encode
 from ...judges.claims import judge_as
 from ...judges.metrics.catalog import sign_of
 from ...judges.models import ANSWERING, ModelSettings
+from ...judges.models.embeddings import embed
 from ...optimize import Event, Objective, open_rows
 from ...optimize.events import (
     Benchmarked,
@@ -45,7 +47,7 @@ from ...optimize.events import (
 )
 from ...optimize.holdout.ledger import split_with_memory
 from ...optimize.hunks import PromptDiff, split_hunks
-from ..config.environment import SIMULATED, Environment
+from ..config.environment import SIMULATED, Environment, read_environment
 from ..store.banks import banks_of
 from ..store.calls import CallStore, CallSummary
 from ..store.journal import RunJournal, RunRecord, get_run
@@ -460,10 +462,27 @@ def recorded_verdicts(
     model = Recorded(name=started.model, endpoint=started.endpoints[0], simulated=started.simulated)
     answering = (run.config.model_settings or {}).get(run.config.model, {})
     own = ModelSettings().answering_as(answering)
-    with Client(model, settings=own, record=CallStore(workspace.database, run.run_id)) as client:
+    record = CallStore(workspace.database, run.run_id)
+    encoder = recorded_encoder(workspace, record)
+    with Client(model, settings=own, record=record, encoder=encoder) as client:
         return judge_as(
             prompt, rows, client, settings.claims, settings=settings.judge, rule=settings.rule
         )
+
+
+def recorded_encoder(workspace: Workspace, record: CallStore) -> Callable[[str], Encode]:
+    """Return what chooses decided cases by the recorded answers of an embeddings model, as this
+    user's names have it.
+    """
+
+    def encoder(name: str) -> Encode:
+        environment = read_environment().in_workspace(workspace.root)
+        named = environment.model(name)
+        model = Recorded(name=named.model, endpoint=named.base_url)
+        client = Client(model, settings=environment.settings(name), record=record)
+        return partial(embed, client)
+
+    return encoder
 
 
 def baseline(workspace: Workspace, run: RunSummary) -> JudgedDataset:

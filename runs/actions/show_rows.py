@@ -18,7 +18,7 @@ from ..store.bench_config import BenchConfig
 from ..store.calls import CallStore
 from ..store.sealed_rows import Seal, seal_of
 from ..store.workspace import Workspace
-from .run_summary import RunSummary, recorded_verdicts, sealed_split
+from .run_summary import RunSummary, recorded_encoder, recorded_verdicts, sealed_split
 
 Side = Literal["before", "after"]
 
@@ -66,9 +66,9 @@ def _of_bench(workspace: Workspace, run: RunSummary) -> ShownRows:
         raise InputError("rows that were ranked together have no verdicts of their own to look at")
     model = Recorded(name=measured.model, endpoint=measured.endpoint, simulated=measured.simulated)
     settings = ModelSettings().answering_as(measured.settings)
-    with Client(
-        model, settings=settings, record=CallStore(workspace.database, run.run_id)
-    ) as client:
+    record = CallStore(workspace.database, run.run_id)
+    encoder = recorded_encoder(workspace, record)
+    with Client(model, settings=settings, record=record, encoder=encoder) as client:
         judged = judge_as(
             prompt,
             dataset,

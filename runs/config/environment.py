@@ -44,6 +44,7 @@ from .transports import choose_transport
 
 if TYPE_CHECKING:
     from ...judges import Client, Model
+    from ...judges.cases import Encode
     from ...judges.models import Budget, CallRecord, Completion, Engine, Exchange, Progress, Request
 
 SIMULATED = "simulated"
@@ -432,6 +433,7 @@ def open_model(
     *,
     concurrency: int | None = None,
     settings: ModelSettings | None = None,
+    embeddings: bool = False,
 ) -> Model:
     """Return the model of that name, with the key that belongs to its address.
 
@@ -441,13 +443,14 @@ def open_model(
         concurrency: Connections to allow; as many as the model's settings say calls in flight,
             unless given.
         settings: Of the model, where they come from elsewhere.
+        embeddings: Whether it is asked for vectors of texts.
 
     Raises:
         InputError: See `Environment.model`.
     """
     from ...judges import Endpoint, Simulated
 
-    if spec == SIMULATED:
+    if spec == SIMULATED and not embeddings:
         return Simulated()
     named = environment.model(spec)
     if settings is not None:
@@ -458,13 +461,19 @@ def open_model(
         "max_connections": concurrency or named.settings.concurrency or _CONNECTIONS,
     }
     kind = kind_of(named.model)
-    if kind is not None:
+    if kind is not None and not embeddings:
         return kind(extra_body=tuple(named.settings.extra_body), **address)
     custom_headers = _takes_custom_headers(named, environment)
     chosen = choose_transport(named.base_url, environment.variables, custom_headers=custom_headers)
-    return Endpoint(
-        custom_headers=custom_headers, transport=named.settings.transport or chosen, **address
-    )
+    address |= {
+        "custom_headers": custom_headers,
+        "transport": named.settings.transport or chosen,
+    }
+    if embeddings:
+        from ...judges.models.embeddings import EmbeddingsEndpoint
+
+        return EmbeddingsEndpoint(**address)
+    return Endpoint(**address)
 
 
 def open_batch_exchange(
@@ -568,6 +577,8 @@ def open_client(
     budget: Budget | None = None,
     exchange: Exchange | None = None,
     engine: Engine | None = None,
+    encoder: Callable[[str], Encode] | None = None,
+    embeddings: bool = False,
     concurrency: int | None = None,
     max_unreadable: int = 10,
     trace: Callable[[Model], Model] | None = None,
@@ -580,6 +591,8 @@ def open_client(
         environment: Where names, base URL, keys and prices come from.
         record: Where calls are stored.
         budget: What may be spent.
+        encoder: See `Client`.
+        embeddings: Whether it is an embeddings model.
         concurrency: Calls in flight at most; what the model's settings say unless given.
         max_unreadable: How many of a judge's first twenty replies may be unreadable.
         trace: Given the model, returns one that records its tries.
@@ -593,7 +606,7 @@ def open_client(
 
     environment.require_named(spec, who=f"the model {spec!r}")
     settings = environment.settings(spec)
-    model = open_model(spec, environment, concurrency=concurrency)
+    model = open_model(spec, environment, concurrency=concurrency, embeddings=embeddings)
     return Client(
         model if trace is None else trace(model),
         settings=settings,
@@ -602,6 +615,7 @@ def open_client(
         prices=Prices(environment.prices, settings.price),
         exchange=exchange,
         engine=engine,
+        encoder=encoder,
         watch=environment.watch,
         concurrency=concurrency,
         max_unreadable=max_unreadable,

@@ -6,11 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ...judges import Client, InputError
+from ...judges.cases import Encode
 from ...judges.models import Budget, Exchange
+from ...judges.models.embeddings import embed
 from ..config.command_options import ExchangeOptions, JudgeModelOptions, ModelOptions, Via
 from ..config.environment import (
     SIMULATED,
@@ -66,6 +69,14 @@ def open_run_clients(
             engine_for = opened.enter_context(
                 start_engines(workspace, run_id, options, environment, record)
             )
+
+        def encoder(name: str) -> Encode:
+            """Open an embeddings model on the same record and budget."""
+            client = open_client(
+                name, environment, record=record, budget=budget, embeddings=True, trace=trace.model
+            )
+            return partial(embed, opened.enter_context(client))
+
         for model, via in models or ((options.model, options.via),):
             exchange = open_exchange(workspace, model, via, options, environment)
             if exchange is not None:
@@ -77,6 +88,7 @@ def open_run_clients(
                 budget=budget,
                 exchange=exchange,
                 engine=None if engine_for is None else engine_for(model),
+                encoder=encoder,
                 concurrency=options.concurrency,
                 max_unreadable=options.max_unreadable,
                 trace=trace.model,
