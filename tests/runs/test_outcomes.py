@@ -83,7 +83,8 @@ def test_a_failed_optimizer_is_said_with_its_cause_and_what_helps_and_no_gate_is
     server.
     """
     with Server(refusing_long(make_app(Simulated()), characters=6_000)) as server:
-        assert run(*OPTIMIZE, "--steps", "2", "--optimizer-model", f"small@{server.base_url}") == 3
+        failing = ("--proposer", "textgrad", "--optimizer-model", f"small@{server.base_url}")
+        assert run(*OPTIMIZE, "--steps", "2", *failing) == 3
     said = capsys.readouterr().out
     end = said[said.index("\n5. ") :].split("\n\n")[0]
     assert end.startswith("\n5. FAILED\n")
@@ -107,8 +108,8 @@ def test_a_threshold_that_is_sent_in_place_of_a_prompt_says_why_there_is_none(
     beside it.
     """
     with Server(refusing_long(make_app(Simulated()), characters=6_000)) as server:
-        failing = ("--optimizer-model", f"small@{server.base_url}", "--look-anyway", "--json")
-        assert run(*OPTIMIZE, "--steps", "1", *failing) in (0, 1)
+        failing = ("--proposer", "textgrad", "--optimizer-model", f"small@{server.base_url}")
+        assert run(*OPTIMIZE, "--steps", "1", *failing, "--look-anyway", "--json") in (0, 1)
     decision = json.loads(capsys.readouterr().out)["decision"]
     assert decision["outcome"] in ("accepted", "refused", "undecided")
     assert "it is another threshold alone, as the search found no new prompt" in decision["reason"]
@@ -116,15 +117,15 @@ def test_a_threshold_that_is_sent_in_place_of_a_prompt_says_why_there_is_none(
 
 
 def test_a_threshold_that_is_sent_in_place_of_kept_prompts_does_not_deny_them() -> None:
-    """The search kept a prompt, and the threshold alone had the better chance."""
+    """There was a new prompt, and the threshold alone had the better chance."""
     proposals = [
-        ProposalRecord(result="kept"),
+        ProposalRecord(result="judged"),
         ProposalRecord(result="tried before"),
         ProposalRecord(result="tried before"),
     ]
     outcome, reason = why_no_candidate(proposals)
     assert outcome == "no candidate"
-    assert reason == "the new prompts that the search kept (1) have no better chance of acceptance"
+    assert reason == "none of the new prompts (1) did better on the rows it was not written from"
 
 
 def test_a_search_without_a_candidate_says_why_and_no_gate_is_named(
@@ -135,8 +136,7 @@ def test_a_search_without_a_candidate_says_why_and_no_gate_is_named(
     said = capsys.readouterr().out
     end = said[said.index("\n5. ") :].split("\n\n")[0]
     assert end.startswith("\n5. NO CANDIDATE\n")
-    assert "the one proposal: worse: precision did not rise" in end
-    assert "more --steps may find one" in end
+    assert "none of the new prompts (2) did better on the rows it was not written from" in end
     assert "gate" not in end.lower()
 
 
