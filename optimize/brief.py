@@ -72,6 +72,10 @@ class Brief:
     """Tokens of the document beside the judge's prompt."""
     explanation: str | None = None
     """The column with annotators' reasons."""
+    cap: int | None = None
+    """Tokens that a new prompt may have, by the prompt that the run began with; None where that is
+    this prompt.
+    """
     only: frozenset[str] | None = None
     """Ids of the rows that may be quoted as errors; None for all."""
 
@@ -168,6 +172,7 @@ def build_brief(
     in_use: JudgedDataset | None = None,
     budget: int = BUDGET,
     explanation: str | None = None,
+    cap: int | None = None,
 ) -> Brief:
     """Write the brief of a prompt.
 
@@ -181,6 +186,7 @@ def build_brief(
             guards refer to it.
         budget: Tokens beside the judge's prompt.
         explanation: The column with annotators' reasons.
+        cap: Tokens that a new prompt may have, where the run began with another one.
 
     Raises:
         LossError: The loss cannot be computed on these rows.
@@ -194,6 +200,7 @@ def build_brief(
         in_use=in_use,
         budget=budget,
         explanation=explanation,
+        cap=cap,
     )
 
 

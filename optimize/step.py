@@ -26,7 +26,7 @@ from .brief import Attempt, Brief, build_brief
 from .context import RunContext
 from .events import ProposalRecord, StepTaken
 from .folds import Fold
-from .invariants import check_candidate
+from .invariants import check_candidate, token_cap
 from .outcome import FAILED, JUDGED, NO_PROPOSAL
 from .proposers import NoProposal, Proposal, Proposer, Trial, Unanswered, Workbench
 from .proposers.proposer import view_of
@@ -249,6 +249,7 @@ class Step:
             in_use=branch.fold.train if branch.past else None,
             budget=settings.brief_budget(view),
             explanation=settings.explanation,
+            cap=token_cap(self.run.prompt),
         )
         if view == "errors":
             return brief

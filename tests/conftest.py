@@ -26,7 +26,7 @@ often.
 
 
 @pytest.fixture(scope="session", autouse=True)
-def own_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def folder_of_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Run each worker in a folder of its own: the workspace of the folder that one stands in has
     one writer, and two workers would wait for each other.
     """

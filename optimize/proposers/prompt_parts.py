@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from ...judges import InputError, JudgePrompt, Row
+from ...judges import InputError, JudgePrompt, Row, estimate_tokens
+from ..invariants import token_cap
 
 Part = Literal["criteria", "anchors", "system", "cases", "reply"]
 PARTS: tuple[Part, ...] = ("criteria", "anchors", "system", "cases", "reply")
@@ -28,6 +29,10 @@ ROOM = 80
 """Words that may be added however short the old text is: two or three rules."""
 KINDS_ROOM = 250
 """Words that may be added where rules are written by kind of text."""
+_SURELY = 0.85
+"""Share of the tokens that are left which words are promised: new words may be longer than the old
+ones.
+"""
 
 
 def text_of(prompt: JudgePrompt, part: Part) -> str:
@@ -79,15 +84,39 @@ def show_prompt(prompt: JudgePrompt, *marked: Part) -> str:
     return f"{texts}\n\n<REST_OF_PROMPT>\n{rest}\n</REST_OF_PROMPT>"
 
 
-def constraints(prompt: JudgePrompt, part: Part) -> list[str]:
+def tokens_left(prompt: JudgePrompt, old: str, cap: int | None) -> int:
+    """Return about how many tokens a new text may have in place of an old one.
+
+    Args:
+        prompt: The prompt that is changed.
+        old: The text that is written anew.
+        cap: Of the whole prompt, by the one that the run began with; None for this one's.
+    """
+    whole = estimate_tokens(f"{prompt.system}\n{prompt.criteria}\n{prompt.reply}")
+    return (token_cap(prompt) if cap is None else cap) - whole + estimate_tokens(old)
+
+
+def _words_left(prompt: JudgePrompt, parts: Sequence[Part], most: int, cap: int | None) -> int:
+    """Return how many words a new text of parts may have: `most`, or fewer where no more surely fit
+    under the cap; never fewer than there are.
+    """
+    old = "\n".join(text_of(prompt, part) for part in parts)
+    words = len(old.split())
+    share = tokens_left(prompt, old, cap) / max(estimate_tokens(old), 1)
+    return max(words, min(most, math.floor(_SURELY * share * words)))
+
+
+def constraints(prompt: JudgePrompt, part: Part, cap: int | None = None) -> list[str]:
     """Return what a new text must keep, in words; `check_candidate` refuses what does not.
 
     Args:
         prompt: The prompt that is changed.
         part: The part that is written anew.
+        cap: Tokens that the whole new prompt may have; None for what this prompt allows.
     """
     words = len(text_of(prompt, part).split())
     most = max(math.ceil(GROWTH * words), words + ROOM)
+    most = _words_left(prompt, (part,), most, cap)
     rules = [
         "Keep what is right in the text; change or add as little as the errors call for.",
         "Write general rules; never quote or describe a particular example.",
@@ -112,14 +141,18 @@ def constraints(prompt: JudgePrompt, part: Part) -> list[str]:
     return rules
 
 
-def constraints_by_kind(prompt: JudgePrompt, parts: Sequence[Part]) -> list[str]:
+def constraints_by_kind(
+    prompt: JudgePrompt, parts: Sequence[Part], cap: int | None = None
+) -> list[str]:
     """Return what new texts of parts must keep, where they are learned from all rows.
 
     Args:
         prompt: The prompt that is changed.
         parts: The parts that are written anew, in one answer.
+        cap: Tokens that the whole new prompt may have; None for what this prompt allows.
     """
     words = sum(len(text_of(prompt, part).split()) for part in parts)
+    most = _words_left(prompt, parts, words + KINDS_ROOM, cap)
     names = " and ".join(parts)
     rules = [
         "Where people draw different lines for different kinds of text, write a rule for each kind,"
@@ -128,7 +161,7 @@ def constraints_by_kind(prompt: JudgePrompt, parts: Sequence[Part]) -> list[str]
         "A rule must mend more rows than it turns wrong, and keep the numbers that have to be kept."
         " Leave as it is what works.",
         "Write rules, never quote or describe a particular row; build nothing on labels in doubt.",
-        f"Stay under {words + KINDS_ROOM} words in all; the present {names} have {words}.",
+        f"Stay under {most} words in all; the present {names} have {words}.",
     ]
     if len(parts) > 1:
         tags = ", then ".join(f"<{part.upper()}>...</{part.upper()}>" for part in parts)

@@ -81,7 +81,7 @@ class Rewrite:
         return write_texts(texts, ask, retries=self.retries)
 
     def _wanted(self, part: Part, brief: Brief, repeat: int) -> Wanted:
-        rules = "\n".join(f"- {rule}" for rule in constraints(brief.prompt, part))
+        rules = "\n".join(f"- {rule}" for rule in constraints(brief.prompt, part, brief.cap))
         user = _USER.format(brief=brief.text(part=part), rules=rules, part=part)
         request = Request(
             messages=(Message("system", _SYSTEM.format(tag=TAG, part=part)), Message("user", user)),
@@ -91,4 +91,4 @@ class Rewrite:
             repeat=repeat,
             purpose="optimizer",
         )
-        return Wanted(prompt=brief.prompt, parts=(part,), request=request, tag=TAG)
+        return Wanted(prompt=brief.prompt, parts=(part,), request=request, tag=TAG, cap=brief.cap)

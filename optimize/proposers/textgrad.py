@@ -159,7 +159,13 @@ class TextGrad:
             for parts, text in zip(texts, prompts, strict=True):
                 request = self._request(text, graph.optimizer_system[self.view], step)
                 texts_to_write.append(
-                    Wanted(prompt=brief.prompt, parts=parts, request=request, tag=OPEN_TAG[1:-1])
+                    Wanted(
+                        prompt=brief.prompt,
+                        parts=parts,
+                        request=request,
+                        tag=OPEN_TAG[1:-1],
+                        cap=brief.cap,
+                    )
                 )
             written.extend(write_texts(texts_to_write, bench.ask, retries=self.retries))
             new = [
@@ -186,9 +192,9 @@ class TextGrad:
             for number, attempt in brief.earlier[-MOMENTUM:]
         ]
         if self.view == "all":
-            rules = constraints_by_kind(brief.prompt, parts)
+            rules = constraints_by_kind(brief.prompt, parts, brief.cap)
         else:
-            rules = constraints(brief.prompt, parts[0])
+            rules = constraints(brief.prompt, parts[0], brief.cap)
         return Setting(brief=brief.text(part=parts), constraints=rules, past=past)
 
     def _request(self, text: str, system: str, step: int) -> Request:

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...judges import Completion, JudgePrompt, Request, cut_off, estimate_tokens
-from ..invariants import token_cap
-from .prompt_parts import Part, join_texts, text_of, with_text
+from .prompt_parts import Part, join_texts, text_of, tokens_left, with_text
 from .workbench import Ask
 
 TEXT_LIMIT = 4_096
@@ -35,6 +34,8 @@ class Wanted:
     request: Request
     tag: str
     """What the text stands between in the reply."""
+    cap: int | None = None
+    """Tokens that the whole prompt may have; None for what this prompt allows."""
 
     def read(self, reply: Completion) -> tuple[str | None, str]:
         """Return the text of a reply, or None and why it cannot be used."""
@@ -57,7 +58,8 @@ class Wanted:
         text = _unwrapped(text, old, names)
         if not re.search(r"[^\W_]", text):
             return text, "the text between the tags is empty"
-        return text, too_long(self.prompt, old, text) or with_text(self.prompt, part, text)[1]
+        length = too_long(self.prompt, old, text, self.cap)
+        return text, length or with_text(self.prompt, part, text)[1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,14 +184,11 @@ def _unwrapped(text: str, old: str, names: tuple[str, ...]) -> str:
     return "\n".join(lines).strip()
 
 
-def too_long(prompt: JudgePrompt, old: str, new: str) -> str:
+def too_long(prompt: JudgePrompt, old: str, new: str, cap: int | None = None) -> str:
     """Say that a text would take the prompt over its cap of tokens, and by how much; empty where it
     would not.
     """
-    others = estimate_tokens(
-        f"{prompt.system}\n{prompt.criteria}\n{prompt.reply}"
-    ) - estimate_tokens(old)
-    room = token_cap(prompt) - others
+    room = tokens_left(prompt, old, cap)
     if estimate_tokens(new) <= room:
         return ""
     return f"it has about {len(new.split()):,} words; about {room:,} tokens fit"

@@ -5,13 +5,15 @@ called cut.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from judgewright.judges import Completion, JudgePrompt, Message, Registry, Request
 from judgewright.judges.models import Client, Endpoint
 from judgewright.judges.simulated import Faults, Server, Simulated, make_app
-from judgewright.optimize.proposers.prompt_parts import Part
+from judgewright.optimize.invariants import token_cap
+from judgewright.optimize.proposers.prompt_parts import Part, constraints, constraints_by_kind
 from judgewright.optimize.proposers.texts import Wanted, Written, write_texts
 
 PROMPT = Registry().get("groundedness")
@@ -115,3 +117,20 @@ def test_a_cut_reply_with_a_whole_text_is_used() -> None:
     """What was cut came after it."""
     reply = f"<IMPROVED_CRITERIA>{RULE}</IMPROVED_CRITERIA> And so"
     assert written(Completion(text=reply, finish_reason="length"))[0].text == RULE
+
+
+def test_a_later_step_is_told_what_the_first_prompts_cap_leaves_it() -> None:
+    """As many words as fit, in the rules and where a reply is read; a cap of the present text's own
+    once let every later step write what was refused.
+    """
+    cap = token_cap(PROMPT)
+    grown = PROMPT.edited(criteria=f"{PROMPT.criteria} {RULE * 12}")
+    words = len(grown.criteria.split())
+    longer = f"<IMPROVED_CRITERIA>{grown.criteria} {RULE * 20}</IMPROVED_CRITERIA>"
+    assert wanted(grown).read(Completion(text=longer))[1] == ""
+    assert "tokens fit" in replace(wanted(grown), cap=cap).read(Completion(text=longer))[1]
+    (rule,) = (rule for rule in constraints(grown, "criteria", cap) if "Stay under" in rule)
+    assert words <= int(rule.split()[2]) < words + 80
+    parts: tuple[Part, ...] = ("criteria", "anchors")
+    (rule,) = (rule for rule in constraints_by_kind(grown, parts, cap) if "Stay under" in rule)
+    assert int(rule.split()[2]) < words + 250
