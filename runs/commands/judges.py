@@ -95,8 +95,9 @@ def show(judge: str, after: str | None, workspace: Workspace, as_json: bool) -> 
         return
     verified, text = verification(workspace, prompt), prompt.to_yaml()
     body = {"name": prompt.name, "version": prompt.version, "yaml": text, "verification": verified}
-    text = text.rstrip("\n")
-    answer(body, f"{text}\n# {verified['note']}", as_json=as_json)
+    notes = [verified["note"], *([prompt.cases.describe()] if prompt.cases is not None else ())]
+    lines = [text.rstrip("\n"), *(f"# {note}" for note in notes)]
+    answer(body, "\n".join(lines), as_json=as_json)
 
 
 @judges.command(epilog=USES)

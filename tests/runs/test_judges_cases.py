@@ -84,6 +84,8 @@ def test_the_command_says_what_became_of_the_rows(
     assert "  left out   1 without a label\n" in out
     spec = out.split(":")[0]
     assert f"measure it: judgewright bench {spec} ROWS --model NAME" in out
+    assert run("judges", "show", spec) == 0
+    assert capsys.readouterr().out.endswith("\n# 4 decided cases, the first of 14\n")
     assert run("judges", "show", "groundedness", spec) == 0
     shown = capsys.readouterr().out
     assert "4 decided cases, the first of 14" in shown
