@@ -99,12 +99,15 @@ class Belief:
         )
 
 
-def writing_variance(by_fold: Sequence[Sequence[Changes]], *, least: float) -> FloatArray:
+def writing_variance(
+    by_fold: Sequence[Sequence[Changes]], *, metrics: int, least: float
+) -> FloatArray:
     """Return the variance between two writings of an arm, for each metric: by how much the folds of
     all arms differ beyond the errors of their rows (method of moments); shape (M,).
 
     Args:
-        by_fold: Of each prompt that was written, what it changes in each fold; at least one.
+        by_fold: Of each arm after each step, what it changes in each fold where that is defined.
+        metrics: How many there are.
         least: The standard deviation that is taken at least.
     """
     excess: list[FloatArray] = []
@@ -113,7 +116,7 @@ def writing_variance(by_fold: Sequence[Sequence[Changes]], *, least: float) -> F
             gains = np.stack([changes.measured for changes in folds])
             errors = np.stack([changes.covariance.diagonal() for changes in folds])
             excess.append(gains.var(axis=0, ddof=1) - errors.mean(axis=0))
-    floor = np.full(len(by_fold[0][0].metrics), least**2)
+    floor = np.full(metrics, least**2)
     return np.maximum(np.mean(excess, axis=0), floor) if excess else floor
 
 

@@ -21,6 +21,7 @@ from ..judges import (
     point,
 )
 from ..judges.models import ask_together
+from .contenders import Search
 from .context import RunContext, Services, judge_rows, open_rows
 from .events import (
     Benchmarked,
@@ -54,7 +55,7 @@ from .settings import (
     require_probability,
 )
 from .step import Branch, Step
-from .survivor import Search, Survivor, choose_survivor
+from .survivor import Survivor, choose_survivor
 from .threshold import NoThreshold, choose_threshold
 
 LEAST_ROWS = 20
@@ -225,7 +226,8 @@ def search(run: RunContext, baseline: JudgedDataset) -> Search:
             run.services.record(event)
         branches = [branch for _, branch in taken]
     arms = tuple(tuple(b for b in branches if b.proposer is one) for one in proposers)
-    return Search(whole=whole, baseline=baseline, branches=arms)
+    labelled = judged_whole(whole, baseline).held
+    return Search(whole=whole, baseline=labelled, branches=arms)
 
 
 def decide_on_holdout(run: RunContext, best: Survivor | None) -> Decision | None:
