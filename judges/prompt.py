@@ -395,6 +395,14 @@ class JudgePrompt:
             return self
         return replace(self, cases=replace(cases, encode=encoder(cases.by)))
 
+    def to_count(self) -> JudgePrompt:
+        """Return a prompt whose messages are about as long, and for which no embeddings model is
+        asked: what it would choose is as long as what chance does.
+        """
+        if self.cases is None or self.cases.by in WAYS:
+            return self
+        return replace(self, cases=replace(self.cases, by="random"))
+
     @property
     def hidden_cases(self) -> tuple[str, ...]:
         """Keys of the decided cases that are not shown, sorted."""

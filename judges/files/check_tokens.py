@@ -43,6 +43,8 @@ def count_row_tokens(
 
     An unknown model gets the stated estimate; a prompt's instructions count for every row.
     """
+    of = f"{prompt.name}@{prompt.version}" if prompt else "inputs"
+    prompt = None if prompt is None else prompt.to_count()
     positions = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), COUNTED)).astype(int))
     counted = [rows[i] for i in positions.tolist()]
     # Many rows share a source or the instructions.
@@ -60,7 +62,7 @@ def count_row_tokens(
     largest = max(rows, key=lambda row: sum(map(len, row.inputs.values())))
     median, p95 = np.quantile(sizes, [0.5, 0.95], method="higher")
     return TokenSummary(
-        of=f"{prompt.name}@{prompt.version}" if prompt else "inputs",
+        of=of,
         calls=len(rows),
         counted=len(counted),
         median=int(median),

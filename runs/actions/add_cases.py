@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from statistics import mean
 
 from ...judges import CaseBank, Cases, Dataset, InputError, JudgePrompt, Row
-from ...judges.cases import WAYS
 from ...judges.models.tokens import approximate_tokens
 from ..store.sealed_rows import sealed_rows
 from ..store.workspace import Workspace
@@ -88,8 +87,6 @@ def tokens_added(prompt: JudgePrompt, rows: Sequence[Row]) -> int:
     """Return about how many tokens decided cases add to a row."""
     if prompt.cases is None or not rows:
         return 0
-    if prompt.cases.by not in WAYS:
-        # What an embeddings model would choose is as long as what chance does.
-        prompt = replace(prompt, cases=replace(prompt.cases, by="random"))
-    texts = [prompt.shown_cases.text(row) for row in rows[:_TRIED]]
+    shown = prompt.to_count().shown_cases
+    texts = [shown.text(row) for row in rows[:_TRIED]]
     return round(mean(map(approximate_tokens, texts)))

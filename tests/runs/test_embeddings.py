@@ -132,3 +132,16 @@ def test_what_is_no_embedding_is_said(folder: Path, capsys: pytest.CaptureFixtur
         capsys.readouterr()
         assert run_code(*command) == 3
         assert "404" in capsys.readouterr().err
+
+
+def test_a_plan_counts_the_tokens_of_cases_without_asking(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The embeddings model is at hand only in a run."""
+    command = ("data", "check", "rows.jsonl", "--model", "simulated", "--json", "--judge")
+    totals: list[int] = []
+    for judge in ("groundedness", "judge.yaml"):
+        capsys.readouterr()
+        assert run_code(*command, judge) == 0
+        totals.append(json.loads(capsys.readouterr().out)["tokens"]["total"])
+    assert totals[1] > totals[0] + 24 * 60
