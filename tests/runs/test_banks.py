@@ -3,6 +3,7 @@ read.
 """
 
 import shutil
+import subprocess
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from judgewright.judges import (
 from judgewright.runs.actions import TwoJudges, lineage, read_run, start_run
 from judgewright.runs.actions.keep_judge import keep_judge
 from judgewright.runs.actions.merge_workspaces import merge_workspaces
+from judgewright.runs.actions.read_git_prompt import judge_of
 from judgewright.runs.actions.show_rows import shown_rows
 from judgewright.runs.cli import main
 from judgewright.runs.config import Environment
@@ -156,3 +158,22 @@ def test_sealed_rows_are_known_under_other_names(place: Path) -> None:
             for i, row in enumerate(rows.rows)
         ]
         assert (sealed_rows(workspace, replace(rows, rows=tuple(renamed))) == sealed).all()
+
+
+def test_a_judge_of_a_revision_has_the_bank_of_that_revision(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside it or in the registry's folder; also where the branch at hand has it no more."""
+    monkeypatch.chdir(place)
+    prompt = with_bank(place / "old.jsonl")
+    prompt.write(place / "judges" / "mine.yaml", banks=place / "judges")
+    prompt.write(place / "mine.yaml")
+    Registry(place / "prompts").keep(prompt)
+    ours = ("-c", "user.name=a", "-c", "user.email=a@b")
+    for words in (("init", "-q"), ("add", "."), (*ours, "commit", "-qm", "x")):
+        subprocess.run(["git", *words], check=True)
+    shutil.rmtree(place / "judges")
+    shutil.rmtree(place / "prompts")
+    of_registry = f"prompts/{prompt.name}/{prompt.version}.yaml"
+    for path in ("mine.yaml", "judges/mine.yaml", of_registry):
+        assert judge_of(Registry(), f"git:HEAD:{path}") == prompt

@@ -100,6 +100,8 @@ def test_all_of_one_is_in_the_other_once(store: Store, other: Store) -> None:
     """
     with store.open() as source, other.open() as target:
         one, two = fill(source, salt="one"), fill(target, salt="two")
+        keep = "INSERT INTO bank (version, body) VALUES ('0123456789ab', '{}')"
+        source.submit(lambda connection: connection.execute(keep)).result()
         before = (
             CallStore(source, one).summary(),
             LabelStore(source).records(),
@@ -119,6 +121,7 @@ def test_all_of_one_is_in_the_other_once(store: Store, other: Store) -> None:
             HoldoutLedger(source).history(),
         )
         assert [run.run_id for run in list_runs(target)] == [two, one]
+        assert target.read("SELECT version, body FROM bank") == [("0123456789ab", "{}")]
         assert get_run(target, one) == get_run(source, one)
         assert RunJournal(target, one).events() == RunJournal(source, one).events()
         assert CallStore(target, one).summary() == before[0]
