@@ -15,6 +15,9 @@ from .guards import MIN_GROUPS
 from .row_fingerprints import GroupFingerprints, RowFingerprints, group_fingerprints, keys_of
 from .text_fingerprints import Fingerprints
 
+BANKED = "decided cases"
+"""What begins the name under which the ledger has the rows of a bank."""
+
 
 def rows_of_bank(prompt: JudgePrompt) -> Dataset | None:
     """Return a prompt's decided cases as rows with the inputs that it reads; None without any."""
@@ -29,7 +32,7 @@ def rows_of_bank(prompt: JudgePrompt) -> Dataset | None:
         )
         for number, case in enumerate(bank.cases)
     ]
-    name = f"decided cases ({bank.version})"
+    name = f"{BANKED} ({bank.version})"
     return Dataset(rows=tuple(rows), labels=bank.labels or prompt.scale, name=name)
 
 

@@ -24,6 +24,7 @@ from typing import Any, Protocol
 from ...judges import Dataset, DecisionRule, JudgePrompt, Splits, split_dataset
 from ...judges.splits import Part, Side
 from ..outcome import GateOutcome
+from .bank_rows import BANKED
 from .row_fingerprints import RowFingerprints, group_fingerprints, open_to_hash
 from .sides import SeenRows, Sides, known_sides
 
@@ -303,7 +304,16 @@ def split_with_memory(
     memory = next((memory for memory in memories if memory.run_id == run_id), None)
     if memory is None:
         placed: Mapping[str, set[Side]] = {} if allow_opened else known_sides(memories, dataset)
-        return split_dataset(dataset, shares=shares, near_duplicates=near_duplicates, placed=placed)
+        parts = split_dataset(
+            dataset, shares=shares, near_duplicates=near_duplicates, placed=placed
+        )
+        banked = [memory for memory in memories if memory.run_id.startswith(BANKED)]
+        count = sum(map(bool, known_sides(banked, dataset).values())) if banked and placed else 0
+        if count:
+            groups = "group has" if count == 1 else "groups have"
+            note = f"{count:,} {groups} stood in a bank of decided cases and are open for ever"
+            parts = replace(parts, notes=(*parts.notes, note))
+        return parts
     # An earlier version remembered no names and split by content alone, which is done again.
     placed = memory.sides.placed(dataset) if memory.sides else {}
     parts = split_dataset(dataset, shares=shares, near_duplicates=near_duplicates, placed=placed)

@@ -145,7 +145,8 @@ def start_run(
         return _run(workspace, same.run_id, prepared, watch, on_event)
     if prepared.config.reading is None:
         prepared = _settle_exact(prepared)
-    keep_banks(workspace, prepared.prompt)
+    edited = prepared.config.edited_judge
+    keep_banks(workspace, prepared.prompt, *(() if edited is None else (edited,)))
     folds, prepared = prepared.config.folds, within_budget(workspace, prepared)
     if prepared.config.folds < folds:
         tell(describe_split(folds))

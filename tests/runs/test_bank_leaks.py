@@ -187,6 +187,8 @@ def test_what_stood_in_a_bank_is_never_sealed(drawn: tuple[File, list[str]]) -> 
         )
         open_groups = {row.group for part in (parts.train, parts.validation) for row in part.rows}
         assert groups <= open_groups
+        count = f"{len(groups)} group{'s have' * (len(groups) > 1) or ' has'} stood in a bank"
+        assert any(note.startswith(count) for note in parts.notes)
         for name, sides in known_sides(memories, dataset(rows)).items():
             assert not sides & SEALED, name
 
