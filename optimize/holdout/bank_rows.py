@@ -51,54 +51,32 @@ class Evidence:
     """What is left of some rows to decide about prompts with decided cases."""
 
     rows: Dataset
-    left_out: int = 0
-    """How many rows stand in a bank, or in the group of such a row, or are nearly the same."""
-    of_groups: int = 0
-
-    @property
-    def groups(self) -> int:
-        """How many groups are left."""
-        return len({row.group_key for row in self.rows.rows})
-
-    @property
-    def note(self) -> str:
-        """Say what left the evidence; empty where nothing did."""
-        if not self.left_out:
-            return ""
-        rows, groups = f"{self.left_out:,} rows", f"{self.of_groups:,} groups"
-        return (
-            f"{rows.removesuffix('s') if self.left_out == 1 else rows} in"
-            f" {groups.removesuffix('s') if self.of_groups == 1 else groups} do not count for"
-            " either judge: they, their groups or near-duplicates stand in a bank of decided cases"
-        )
-
-    @property
-    def too_few(self) -> str:
-        """Say why nothing can be decided because of what left; empty where it can."""
-        if not self.left_out or self.groups >= MIN_GROUPS:
-            return ""
-        groups = f"{self.groups} {'group is' if self.groups == 1 else 'groups are'}"
-        return (
-            f"only {groups} left of the holdout, fewer than {MIN_GROUPS}, which cannot decide:"
-            f" {self.note}"
-        )
+    note: str = ""
+    """What left it; empty where nothing did."""
+    too_few: str = ""
+    """Why nothing can be decided because of that; empty where it can."""
 
 
 def without_banked(rows: Dataset, prompts: Sequence[JudgePrompt]) -> Evidence:
     """Leave out, by whole groups, what stands in the bank of any of some prompts, edited or not."""
-    banks = {prompt.cases.bank.version: prompt for prompt in prompts if prompt.cases is not None}
-    met = np.zeros(len(rows), np.bool_)
-    for prompt in banks.values():
-        cases = rows_of_bank(prompt)
-        if cases is not None:
-            met |= _met(rows, cases)
-    names = {row.group_key for row, out in zip(rows.rows, met, strict=True) if out}
-    if not names:
+    banks = {cases.name: cases for cases in map(rows_of_bank, prompts) if cases is not None}
+    met = [_met(rows, cases) for cases in banks.values()]
+    banked = {row.group_key for row, *out in zip(rows.rows, *met, strict=True) if any(out)}
+    if not banked:
         return Evidence(rows=rows)
-    left = tuple(row for row in rows.rows if row.group_key not in names)
-    return Evidence(
-        rows=replace(rows, rows=left), left_out=len(rows) - len(left), of_groups=len(names)
+    left = tuple(row for row in rows.rows if row.group_key not in banked)
+    note = (
+        f"{_count(len(rows) - len(left), 'row')} in {_count(len(banked), 'group')} do not count for"
+        " either judge: they, their groups or near-duplicates stand in a bank of decided cases"
     )
+    groups, too_few = len({row.group_key for row in left}), ""
+    if groups < MIN_GROUPS:
+        too_few = f"{_count(groups, 'group')} of the holdout left, fewer than {MIN_GROUPS}: {note}"
+    return Evidence(rows=replace(rows, rows=left), note=note, too_few=too_few)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def _met(rows: Dataset, cases: Dataset) -> BoolArray:

@@ -25,23 +25,23 @@ class Decision:
 
     outcome: GateOutcome
     reason: str
-    target: Change | None
-    guards: tuple[GuardResult, ...]
-    slice_change: Change | None
+    target: Change | None = None
+    guards: tuple[GuardResult, ...] = ()
+    slice_change: Change | None = None
     """The target metric's change on the optimized slice; it must not be a fall beyond chance."""
-    alpha: float
-    look: int
+    alpha: float = 0.0
+    look: int = 0
     """Which look at this holdout since the last accept this was; 0 where it stayed sealed."""
-    n: int
-    coverage_before: float
-    coverage_after: float
-    worst_case: tuple[float, float] | None
+    n: int = 0
+    coverage_before: float = 0.0
+    coverage_after: float = 0.0
+    worst_case: tuple[float, float] | None = None
     """The metric's change if every row that one side left unscored had gone against it, or for it.
     """
-    rows_needed: int | None
+    rows_needed: int | None = None
     """Rows that would decide; None where it is decided, or where no number is known to."""
-    simulated: bool
-    veto: str | None
+    simulated: bool = False
+    veto: str | None = None
     """Predicate of the slice that the new prompt made worse; None where none is confirmed or
     sought.
     """

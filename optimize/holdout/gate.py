@@ -433,22 +433,8 @@ def open_for_report(
 
 def unopened(evidence: Evidence) -> Decision:
     """Return the decision where the holdout stays sealed: too little of it is evidence."""
-    return Decision(
-        outcome="undecided",
-        reason=f"{evidence.too_few}; the holdout stays sealed",
-        target=None,
-        guards=(),
-        slice_change=None,
-        alpha=0.0,
-        look=0,
-        n=0,
-        coverage_before=0.0,
-        coverage_after=0.0,
-        worst_case=None,
-        rows_needed=None,
-        simulated=False,
-        veto=None,
-    )
+    reason = f"only {evidence.too_few}; the holdout stays sealed"
+    return Decision(outcome="undecided", reason=reason)
 
 
 def gate(
@@ -498,8 +484,7 @@ def gate(
         )
     )
     rows = holdout.open(look)
-    if evidence.left_out:
-        rows = evidence.rows
+    rows = evidence.rows if evidence.note else rows
     old, new = ask_together([partial(judge, before, rows, 0), partial(judge, after, rows, 0)])
     old, new, rounds = ask_again(
         old,

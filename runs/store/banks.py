@@ -31,17 +31,13 @@ def banks_of(workspace: Workspace) -> Path:
     for (version,) in versions:
         path = bank_path(folder, version)
         if not path.is_file():
-            _fetch(workspace, version, path)
+            ((text,),) = workspace.database.read(_FIND, (version,))
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                write_beside(path, text)
+            except OSError as error:
+                raise WorkspaceError(f"cannot write {path}: {error.strerror}") from error
     return folder
-
-
-def _fetch(workspace: Workspace, version: str, path: Path) -> None:
-    ((text,),) = workspace.database.read("SELECT body FROM bank WHERE version = ?", (version,))
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_beside(path, text)
-    except OSError as error:
-        raise WorkspaceError(f"cannot write {path}: {error.strerror}") from error
 
 
 def keep_banks(workspace: Workspace, *prompts: JudgePrompt) -> None:
@@ -108,5 +104,5 @@ def hidden_notes(*prompts: JudgePrompt) -> tuple[str, ...]:
     )
 
 
-_FIND = "SELECT 1 FROM bank WHERE version = ?"
+_FIND = "SELECT body FROM bank WHERE version = ?"
 _KEEP = "INSERT INTO bank (version, body) VALUES (?, ?) ON CONFLICT DO NOTHING"
