@@ -11,6 +11,7 @@ const NAME = `${judge.name}@${judge.version}`;
 const { low, high } = judge.form;
 // chooses the decided cases that stand before a row, where the judge has any
 const CASES = `python:${fileURLToPath(new URL('promptfoo_prompt.py', import.meta.url))}`;
+let chooser; // one for all rows: promptfoo makes a grader for each, and the bank is read and counted once
 
 export default class Judge {
   constructor({ config }) {
@@ -32,8 +33,8 @@ export default class Judge {
     this.model ??= load(this.config);
     if (judge.cases) {
       const row = judge.inputs.map((name) => [name, context.vars[replaced(name) ? 'output' : name]]);
-      this.cases ??= load({ provider: CASES });
-      const made = await (await this.cases).callApi(JSON.stringify(Object.fromEntries(row)), context);
+      chooser ??= load({ provider: CASES });
+      const made = await (await chooser).callApi(JSON.stringify(Object.fromEntries(row)), context);
       if (made.error) {
         return { error: `${NAME}: ${made.error}` };
       }
