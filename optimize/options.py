@@ -173,7 +173,9 @@ class SearchOptions:
         "Column with annotators' reasons; the optimizer model reads them beside training rows, no"
         " slice uses it.",
     )
-    seed: int = _search(0, "Seed of folds, of the rows tried first and of resamples; never of the split.")
+    seed: int = _search(
+        0, "Seed of folds, of the rows tried first and of resamples; never of the split."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
