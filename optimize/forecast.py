@@ -16,7 +16,7 @@ from ..judges import Dataset, JudgePrompt, Row, Splits
 from .holdout.unanswered import ROUNDS
 from .losses.loss import RETURNS
 from .losses.objective import Objective
-from .proposers.proposer import Proposer, StepBound, bound_of, learns, view_of
+from .proposers.proposer import Proposer, StepBound, bound_of, goes_on, learns, view_of
 from .settings import RunSettings
 from .study import count_parts
 from .survivor import FINALISTS
@@ -139,6 +139,8 @@ def bound_run(planned: PlannedRun) -> tuple[Asked, ...] | None:
 def _bound_arm(planned: PlannedRun, proposer: Proposer, bound: StepBound) -> list[Asked]:
     """Bound what an arm asks in all folds."""
     steps, name, learning = planned.settings.steps, proposer.name, learns(proposer)
+    if not goes_on(proposer):
+        steps = min(steps, 1)
     folds = planned.folds if learning else 1
     half = 0.5 if folds == 1 and learning else 1.0
     written, later = folds * steps, max(steps - 1, 0)

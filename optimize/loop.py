@@ -46,7 +46,7 @@ from .holdout.look_counting import LookRequest, requested_look
 from .losses.loss import Loss
 from .losses.objective import Objective
 from .outcome import why_no_candidate
-from .proposers.proposer import learns
+from .proposers.proposer import goes_on, learns
 from .settings import (
     RunSettings,
     require_columns,
@@ -219,12 +219,21 @@ def search(run: RunContext, baseline: JudgedDataset) -> Search:
         for fold in (folds if learns(proposer) else [judged_whole(whole, baseline)])
     ]
     for number in range(1, steps + 1):
+        acting = [i for i, one in enumerate(branches) if number == 1 or goes_on(one.proposer)]
         taken = ask_together(
-            [Step(number=number, branch=one, last=number == steps).take for one in branches]
+            [
+                Step(
+                    number=number,
+                    branch=branches[i],
+                    last=number == steps or not goes_on(branches[i].proposer),
+                ).take
+                for i in acting
+            ]
         )
-        for event, _ in taken:
+        branches = [branch.stays() for branch in branches]
+        for i, (event, branch) in zip(acting, taken, strict=True):
             run.services.record(event)
-        branches = [branch for _, branch in taken]
+            branches[i] = branch
     arms = tuple(tuple(b for b in branches if b.proposer is one) for one in proposers)
     labelled = judged_whole(whole, baseline).held
     return Search(whole=whole, baseline=labelled, branches=arms)

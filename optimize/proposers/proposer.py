@@ -102,6 +102,13 @@ def asks_optimizer(proposer: Proposer) -> bool:
     return bound is None or bound.optimizer + bound.either > 0
 
 
+def goes_on(proposer: Proposer) -> bool:
+    """Say whether a second step may write another prompt; a bank of cases, as a person's edit, is
+    what it is.
+    """
+    return proposer.name not in ("cases", "human")
+
+
 def learns(proposer: Proposer) -> bool:
     """Say whether the new prompt depends on labels; a person's edit does not."""
     return proposer.name != "human"
