@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...judges import InputError, JudgedDataset, JudgePrompt, Verdict, load_prompt, write_beside
+from ...judges.cases import bank_path
 from ..actions.flips import Validation, validation
 from ..actions.run_summary import RunSummary, baseline, read_optimization
 from ..store.workspace import Workspace
@@ -55,6 +56,8 @@ def export_run(
     if "jsonl" in formats:
         for prompt in filter(None, (run.before, run.after)):
             prompt.write_bank(folder)
+            if prompt.large_bank is not None:
+                paths.append(bank_path(folder, prompt.large_bank.version))
         for name, lines in (
             ("events", _events(run)),
             ("verdicts", _verdicts(run, rows, baseline(workspace, run))),
@@ -62,7 +65,7 @@ def export_run(
         ):
             paths.append(folder / f"{name}.jsonl")
             _write_lines(paths[-1], lines)
-    return tuple(paths)
+    return tuple(dict.fromkeys(paths))
 
 
 def _events(run: RunSummary) -> Iterator[dict[str, Any]]:  # Any: JSON

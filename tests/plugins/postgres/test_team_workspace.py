@@ -13,10 +13,19 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from judgewright.judges import BudgetSpent, InputError, Registry, WorkspaceError
+from judgewright.judges import (
+    BINARY,
+    BudgetSpent,
+    Case,
+    CaseBank,
+    Cases,
+    InputError,
+    Registry,
+    WorkspaceError,
+)
 from judgewright.judges.simulated import Faults, Server, Simulated, make_app
 from judgewright.plugins.postgres.address import parse_postgres
-from judgewright.runs.actions import RunResult, resume_run, start_run
+from judgewright.runs.actions import RunResult, read_run, resume_run, start_run
 from judgewright.runs.config import Environment
 from judgewright.runs.config.place import Place, read_place
 from judgewright.runs.demo import write_demo_rows
@@ -29,6 +38,7 @@ from judgewright.runs.store import (
     Workspace,
     list_runs,
 )
+from judgewright.runs.store.banks import banks_of
 
 from ...runs.run_command import run
 from .server import PostgresServer
@@ -80,6 +90,28 @@ def lasting(result: RunResult) -> list[tuple[str, Mapping[str, Any]]]:
 def test_a_run_is_the_same_as_in_a_folder(team: Place, rows: Path, tmp_path: Path) -> None:
     """Every event, on a server and in a file."""
     assert lasting(walk(team, rows)) == lasting(walk(tmp_path / "folder", rows))
+
+
+def test_a_run_of_a_judge_with_cases_is_read_on_another_machine(
+    team: Place, rows: Path, tmp_path: Path
+) -> None:
+    """Its bank comes from the server, and is a file of this machine then."""
+    plain = Registry().get("groundedness")
+    bank = CaseBank(
+        cases=tuple(
+            Case(inputs={"source": f"Elsewhere {i}.", "statement": f"So {i}."}, label=i % 2)
+            for i in range(30)
+        ),
+        labels=BINARY,
+    )
+    judge = replace(plain, cases=Cases(bank=bank, count=2))
+    with Workspace(team) as place:
+        banks = judge.write_bank(banks_of(place))
+        config = replace(wanted(rows), prompt=judge.to_yaml(), banks=banks, steps=0)
+        run_id = start_run(place, config, Environment()).run_id
+    with Workspace(Place(tmp_path / "elsewhere", team.address)) as place:
+        assert read_run(place, run_id).before == judge
+        assert [path.name for path in banks_of(place).iterdir()] == [f"{bank.version}.cases.jsonl"]
 
 
 def test_a_run_begun_in_a_folder_and_merged_is_finished_as_an_undisturbed_one(
