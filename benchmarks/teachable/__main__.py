@@ -61,7 +61,16 @@ from world import (
     read_rules,
 )
 
-from judgewright.judges import Client, Completion, Dataset, JudgePrompt, Request, Row, Splits
+from judgewright.judges import (
+    Client,
+    Completion,
+    Dataset,
+    FloatArray,
+    JudgePrompt,
+    Request,
+    Row,
+    Splits,
+)
 from judgewright.judges.models import FailedCall, MemoryRecord
 from judgewright.optimize import (
     Brief,
@@ -75,6 +84,7 @@ from judgewright.optimize import (
     Rewrite,
     RunSettings,
     Services,
+    ShowCases,
     TextGrad,
     compile_expression,
     optimize,
@@ -97,7 +107,7 @@ MARGINS = 1e-9
 class Arm:
     """One way to search."""
 
-    proposer: Proposer
+    proposers: tuple[Proposer, ...]
     settings: Mapping[str, Any] = field(default_factory=dict)  # Any: fields of RunSettings
     plain_loss: bool = False
     """Every wrong decision costs the same, but for what the checks of a loss ask."""
@@ -123,27 +133,37 @@ def _ungrouped(*arguments: Any, **named: Any) -> tuple[Any, ...]:  # Any: as `gr
     return tuple(joined)
 
 
+STUDY = TextGrad(view="all", parts=("criteria", "anchors"))
+DEFAULT = (ShowCases(), STUDY, TextGrad())
+"""The arms that the product tries unless others are named."""
+
 ARMS: Mapping[str, Arm] = {
-    "guided": Arm(proposer=TextGrad()),
-    "unguided": Arm(proposer=TextGrad(), settings={"unguided": True}),
-    "rewrite": Arm(proposer=Rewrite()),
-    "GEPA": Arm(proposer=Gepa()),
-    "MIPROv2": Arm(proposer=Mipro()),
-    "rewrite, unguided": Arm(proposer=Rewrite(), settings={"unguided": True}),
-    "GEPA, unguided": Arm(proposer=Gepa(), settings={"unguided": True}),
-    "MIPROv2, unguided": Arm(proposer=Mipro(), settings={"unguided": True}),
-    "slice, plain loss": Arm(proposer=TextGrad(), plain_loss=True),
-    "all rows, loss": Arm(proposer=TextGrad(), settings={"slice": "all"}),
-    "all rows, plain loss": Arm(proposer=TextGrad(), settings={"slice": "all"}, plain_loss=True),
+    "guided": Arm(proposers=(TextGrad(),)),
+    "default": Arm(proposers=DEFAULT),
+    "cases": Arm(proposers=(ShowCases(),)),
+    "study": Arm(proposers=(STUDY,)),
+    "study with cases": Arm(proposers=(replace(STUDY, parts=("criteria", "anchors", "cases")),)),
+    "unguided": Arm(proposers=(TextGrad(),), settings={"unguided": True}),
+    "rewrite": Arm(proposers=(Rewrite(),)),
+    "GEPA": Arm(proposers=(Gepa(),)),
+    "MIPROv2": Arm(proposers=(Mipro(),)),
+    "rewrite, unguided": Arm(proposers=(Rewrite(),), settings={"unguided": True}),
+    "GEPA, unguided": Arm(proposers=(Gepa(),), settings={"unguided": True}),
+    "MIPROv2, unguided": Arm(proposers=(Mipro(),), settings={"unguided": True}),
+    "slice, plain loss": Arm(proposers=(TextGrad(),), plain_loss=True),
+    "all rows, loss": Arm(proposers=(TextGrad(),), settings={"slice": "all"}),
+    "all rows, plain loss": Arm(
+        proposers=(TextGrad(),), settings={"slice": "all"}, plain_loss=True
+    ),
 }
 PART_ARMS: Mapping[str, Arm] = {
-    "without neighbours": Arm(proposer=TextGrad(), patched={"contrasts": lambda *_: {}}),
-    "without groups": Arm(proposer=TextGrad(), patched={"group_errors": _ungrouped}),
-    "sixty rows in place of fourteen": Arm(proposer=TextGrad(), patched={"MOST_ROWS": 60}),
+    "without neighbours": Arm(proposers=(TextGrad(),), patched={"contrasts": lambda *_: {}}),
+    "without groups": Arm(proposers=(TextGrad(),), patched={"group_errors": _ungrouped}),
+    "sixty rows in place of fourteen": Arm(proposers=(TextGrad(),), patched={"MOST_ROWS": 60}),
 }
 CONTROL_ARMS: Mapping[str, Arm] = {
-    "shuffled labels": Arm(proposer=TextGrad(), shuffled=True),
-    "wording only": Arm(proposer=TextGrad(), wording_only=True),
+    "shuffled labels": Arm(proposers=DEFAULT, shuffled=True),
+    "wording only": Arm(proposers=(STUDY, TextGrad()), wording_only=True),
 }
 
 
@@ -247,7 +267,8 @@ class Place:
     evaluation: tuple[Row, ...]
     objective: Objective
     record: Counted = field(default_factory=Counted)
-    measured: dict[str, dict[str, float]] = field(default_factory=dict)
+    scores: dict[str, FloatArray] = field(default_factory=dict)
+    """Of the evaluation rows, by version."""
     parts: Splits | None = None
 
 
@@ -304,13 +325,16 @@ def run_arm(place: Place, name: str, arm: Arm, cap: int) -> dict[str, Any]:  # A
         if requests <= cap or not steps:
             break
         steps -= 1
-    survivor = outcome.after
+    payloads = {event.kind: event.payload for event in notes.events()}
+    survivor, rule = outcome.after, payloads.get("survivor", {}).get("rule")
     before = measure(place, place.task.prompt)
-    after = measure(place, survivor) if survivor else before
+    after = measure(place, survivor, rule and rule["threshold"]) if survivor else before
     changes = {metric: after[metric] - before[metric] for metric in before}
     held = all(changes[guard.metric] >= -guard.margin - MARGINS for guard in place.objective.guards)
     target = changes[place.objective.target]
-    accepted = outcome.decision is not None and outcome.decision.accepted
+    chance = payloads.get("chance", {})
+    looked = outcome.decision.outcome if outcome.decision else None
+    accepted = looked == "accepted" and chance["sent"]
     results = [
         str(event.payload.get("result", "")).split(":")[0]
         for event in notes.events()
@@ -330,7 +354,9 @@ def run_arm(place: Place, name: str, arm: Arm, cap: int) -> dict[str, Any]:  # A
             bool(place.truth.kind) and f"kind = {place.truth.kind}" in outcome.target.name
         ),
         "survivor": survivor is not None,
-        "outcome": outcome.decision.outcome if outcome.decision else None,
+        "outcome": "not sent" if looked and not chance["sent"] else looked,
+        "looked": looked,
+        "chance": chance,
         "reason": outcome.decision.reason if outcome.decision else None,
         "changes": changes,
         "held": held,
@@ -344,7 +370,7 @@ def run_arm(place: Place, name: str, arm: Arm, cap: int) -> dict[str, Any]:  # A
 
 
 LOOP: Any = sys.modules[optimize.__module__]  # Any: its functions are replaced
-SPLIT = LOOP.split_rows
+SPLIT = LOOP.split_with_memory
 
 
 @contextmanager
@@ -353,12 +379,12 @@ def _split_once(place: Place) -> Iterator[None]:
     has seen.
     """
 
-    def split(*arguments: Any) -> Splits:  # Any: as `split_rows` has them
-        parts = place.parts or SPLIT(*arguments)
+    def split(*arguments: Any, **named: Any) -> Splits:  # Any: as `split_with_memory` has them
+        parts = place.parts or SPLIT(*arguments, **named)
         place.parts = parts
         return parts
 
-    with _patched(LOOP, {"split_rows": split, "measure_everything": lambda *_: None}):
+    with _patched(LOOP, {"split_with_memory": split, "measure_everything": lambda *_: None}):
         yield
 
 
@@ -389,7 +415,9 @@ def _optimizing(place: Place, arm: Arm, steps: int, notes: Notes) -> Iterator[tu
     ledger = CountingLedger(database)
     ledger.counted = place.record
     loss = _plain_loss(place.task) if arm.plain_loss else None
-    settings = RunSettings(steps=steps, seed=place.seed, shares=SHARES, loss=loss, **arm.settings)
+    settings = RunSettings(
+        steps=steps, seed=place.seed, shares=SHARES, loss=loss, look_anyway=True, **arm.settings
+    )
     try:
         with (
             _split_once(place),
@@ -399,7 +427,7 @@ def _optimizing(place: Place, arm: Arm, steps: int, notes: Notes) -> Iterator[tu
             services = Services(
                 judge_client=client,
                 optimizer_client=client,
-                proposers=(arm.proposer,),
+                proposers=arm.proposers,
                 journal=notes,
                 ledger=ledger,
                 run_id=create_run(database, "optimize", {"name": "teachable"}),
@@ -422,20 +450,21 @@ def _plain_loss(task: Task) -> Loss:
     return Loss(expression=compile_expression(f"0.51*{dear} + 0.5*{cheap}"), declares=declares)
 
 
-def measure(place: Place, prompt: JudgePrompt) -> dict[str, float]:
+def measure(place: Place, prompt: JudgePrompt, threshold: float | None = None) -> dict[str, float]:
     """Return the metrics that the objective names, on the evaluation rows."""
-    if prompt.version not in place.measured:
-        score = np.array(_scores(place, prompt), float)
-        label = np.array([row.label for row in place.evaluation], float)
-        positive, predicted = label >= place.task.labels.threshold, score >= prompt.scale.threshold
-        both = float((positive & predicted).sum())
-        metrics = {
-            "precision": both / max(1, int(predicted.sum())),
-            "recall": both / max(1, int(positive.sum())),
-            "off_by_one": float((np.abs(score - label) <= 1).mean()),
-        }
-        place.measured[prompt.version] = {name: metrics[name] for name in place.objective.metrics}
-    return place.measured[prompt.version]
+    if prompt.version not in place.scores:
+        place.scores[prompt.version] = np.array(_scores(place, prompt), float)
+    score = place.scores[prompt.version]
+    label = np.array([row.label for row in place.evaluation], float)
+    least = prompt.scale.threshold if threshold is None else threshold
+    positive, predicted = label >= place.task.labels.threshold, score >= least
+    both = float((positive & predicted).sum())
+    metrics = {
+        "precision": both / max(1, int(predicted.sum())),
+        "recall": both / max(1, int(positive.sum())),
+        "off_by_one": float((np.abs(score - label) <= 1).mean()),
+    }
+    return {name: metrics[name] for name in place.objective.metrics}
 
 
 def _scores(place: Place, prompt: JudgePrompt) -> list[int]:
