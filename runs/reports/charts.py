@@ -14,7 +14,7 @@ import numpy as np
 
 from ...judges import BoolArray, Estimate, FloatArray
 from ...judges.metrics.reliability_bins import Bin
-from ...optimize.events import StepTaken
+from ...optimize.events import ProposalRecord, StepTaken
 from ...slices import SliceReport
 from ...slices.inspect_slice import MeasuredSlice
 from ..actions.run_summary import RunSummary
@@ -116,8 +116,13 @@ def points_of(steps: Iterable[StepTaken]) -> list[Point]:
         if step.fold is not None or step.arm in judged_itself:
             together.setdefault((step.arm or "", step.step), []).append(step)
     points: list[Point] = []
+    latest: dict[tuple[str, int | None], ProposalRecord] = {}
     for (arm, number_of_step), folds in together.items():
-        judged = [one.proposal for one in folds if one.proposal.loss is not None]
+        new = [one for one in folds if one.proposal.loss is not None]
+        latest |= {(arm, one.fold): one.proposal for one in new}
+        # Where a fold has nothing new it stays where it was.
+        own = [latest[arm, one.fold] for one in folds if (arm, one.fold) in latest]
+        judged = own if new else []
         shares = [one.validation_rows or 1 for one in judged]
         metrics: dict[str, float | None] = {}
         for metric in judged[0].metrics if judged else ():
