@@ -1,7 +1,7 @@
 """A loss for one objective: written by a model, checked before use, frozen by its hash for the run.
 
-The loss says what each outcome of a row costs. It weights the minibatches, speaks in the critique
-and ranks candidates on validation; it never decides acceptance, which belongs to the metric itself.
+The loss says what each outcome of a row costs. It weighs the errors of a brief and steers the
+search of proposers; it never decides acceptance, which belongs to the metric itself.
 """
 
 from __future__ import annotations
