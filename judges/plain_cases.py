@@ -83,7 +83,7 @@ class CaseText(Protocol):
 class Showing:
     """How a judge shows the cases of a bank."""
 
-    inputs: tuple[str, ...]
+    inputs: Sequence[str]
     """What the judge reads of a row."""
     count: int
     by: str
@@ -283,28 +283,17 @@ class _ExportedCase:
     group: str = ""
 
 
-def read_choice(showing: Mapping[str, Any], folder: Path, inputs: Sequence[str]) -> CaseChoice:
-    """Return the cases of a judge as an export's `judge.json` names them.
+def read_choice(node: Mapping[str, Any], folder: Path) -> CaseChoice:
+    """Return the cases of a judge as `cases` of an export's `judge.json` names them.
 
     Args:
-        showing: The node `cases` there.
-        folder: Where it lies, and its bank beside it.
-        inputs: What the judge reads of a row.
+        node: The bank, how it is shown, and what each label of it is to the judge.
+        folder: Where the bank lies.
     """
-    lines = (folder / showing["bank"]).read_text(encoding="utf-8").split("\n")
+    lines = (folder / node["bank"]).read_text(encoding="utf-8").split("\n")
     cases = [_ExportedCase(**json.loads(line)) for line in lines if line]
-    said: Mapping[str, tuple[str, int]] = showing["labels"]
-    how = Showing(
-        inputs=tuple(inputs),
-        count=showing["count"],
-        by=showing["by"],
-        tag=showing["tag"],
-        what=showing["what"],
-        verdicts=[said[case.label][0] for case in cases],
-        decisions=[said[case.label][1] for case in cases],
-        max_tokens=showing["max_tokens"],
-        tokens=showing["tokens"],
-    )
+    verdicts, decisions = zip(*(node["labels"][case.label] for case in cases), strict=True)
+    how = Showing(**node["showing"], verdicts=verdicts, decisions=decisions)
     choice = CaseChoice(cases, how, groups_of_texts(cases, how.inputs))
     if how.by == "near":
         choice.nearest()  # before a tool asks in several threads, of which each would count

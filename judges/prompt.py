@@ -274,7 +274,7 @@ class JudgePrompt:
         if self.cases is None:
             return (*self._shared_messages, Message("user", self._user_text(row.inputs)))
         shown = self.shown_cases.text(row)
-        text = self._user_text(self.shown_cases.without_tag(row.inputs))
+        text = self._user_text(self.shown_cases.choice.without_tag(row.inputs))
         return (*self._shared_messages, Message("user", shown + text))
 
     @cached_property

@@ -75,12 +75,6 @@ class ShownCases:
         """Return what stands before the row in the user message; empty where no case may."""
         return self.choice.written(self.choose(row))
 
-    def without_tag(self, inputs: Mapping[str, str]) -> dict[str, str]:
-        """Return a row's inputs with the tag of the cases broken up, so that it cannot write one
-        itself.
-        """
-        return self.choice.without_tag(inputs)
-
     def choose(self, row: Row) -> tuple[int, ...]:
         """Return the numbers of the cases for a row, in the order in which they are shown."""
         order = self._order(row)

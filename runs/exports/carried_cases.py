@@ -4,6 +4,7 @@ shows them.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -57,18 +58,10 @@ def cases_body(prompt: JudgePrompt) -> dict[str, Any]:  # Any: JSON
     if prompt.cases is None:
         return {}
     shown, (bank,) = prompt.shown_cases, bank_files(prompt)
-    showing = shown.showing
-    body: dict[str, Any] = {
-        "bank": bank,
-        "count": showing.count,
-        "by": showing.by,
-        "tag": showing.tag,
-        "what": showing.what,
-        "labels": {case.label: shown.said_of(case) for case in prompt.cases.bank.cases},
-        "max_tokens": showing.max_tokens,
-        "tokens": list(showing.tokens),
-    }
-    return {"cases": body}
+    showing = asdict(shown.showing)
+    del showing["verdicts"], showing["decisions"]  # which a label has, and not each case
+    labels = {case.label: shown.said_of(case) for case in prompt.cases.bank.cases}
+    return {"cases": {"bank": bank, "showing": showing, "labels": labels}}
 
 
 def same_cases_note(prompt: JudgePrompt, where: str) -> tuple[str, ...]:

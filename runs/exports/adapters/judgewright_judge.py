@@ -76,7 +76,7 @@ class Judge:
         if "cases" in judge:
             from plain_cases import read_choice  # which lies beside judges that have cases
 
-            self._cases = read_choice(judge["cases"], Path(path).parent, self.inputs)
+            self._cases = read_choice(judge["cases"], Path(path).parent)
 
     def user_text(self, row: Mapping[str, str]) -> str:
         """Return the message that shows a row, and before it the decided cases of a judge that has
