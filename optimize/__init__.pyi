@@ -1,5 +1,6 @@
 from .belief import Belief, quality_weights
 from .brief import BUDGET, Attempt, Brief, build_brief
+from .cells import column_values, count_cells, label_doubts
 from .chance import Chance, chance_of
 from .changes import Changes
 from .contenders import Search
@@ -40,7 +41,7 @@ from .proposers.textgrad import TextGrad
 from .proposers.workbench import Trial, Unanswered, Workbench
 from .settings import RunSettings
 from .step import Branch, Step
-from .study import Study, column_values, count_cells, label_doubts
+from .study import Study
 from .survivor import Survivor, choose_survivor
 from .threshold import ChosenThreshold, NoThreshold, choose_threshold
 from .word_diff import Piece, diff_prompts, diff_words, prompt_parts

@@ -6,16 +6,14 @@ from __future__ import annotations
 
 import re
 
-from ..judges import BoolArray, FloatArray, JudgedDataset, JudgePrompt, point
+from ..judges import JudgedDataset, JudgePrompt, point
 from ..judges.metrics.catalog import LOWER_IS_BETTER
-from .error_groups import kinds_of_error
 from .goal import Goal
 from .losses.costs import cost_table
 from .losses.expression import CLASS_NAMES, NAMES
 from .losses.grid import Grades
 from .losses.loss import Loss
 from .losses.outcomes import PLACES
-from .proposers.workbench import Trial
 
 
 def describe_goal(goal: Goal, prompt: JudgePrompt) -> str:
@@ -36,30 +34,6 @@ def describe_wish(goal: Goal) -> str:
         if wish
         else f"Objective: {read}"
     )
-
-
-def describe_standing(
-    train: Trial, inside: BoolArray, goal: Goal, in_use: JudgedDataset | None = None
-) -> str:
-    """Say what the judge gets right and wrong, in the slice and outside it, and what each metric
-    is.
-
-    Args:
-        train: Training rows with the prompt's verdicts.
-        inside: Whether each scored row is in the slice; shape (n,).
-        goal: What the run works towards.
-        in_use: Training rows with the verdicts of the prompt in use, to which guards refer, where
-            this is another one.
-    """
-    judged, losses = train.judged, train.losses
-    lines: list[str] = []
-    for name, member in (("In the slice", inside), ("In the other rows", ~inside)):
-        if not member.any():
-            continue
-        rows = f"{int(member.sum())} row{'s' * (int(member.sum()) != 1)}"
-        lines.append(f"{name}, {rows}, mean loss {losses[member].mean():.4f}:")
-        lines += [f"  {line}" for line in _cells(judged, losses, member)]
-    return "\n".join([*lines, *describe_metrics(judged, goal, in_use)])
 
 
 def describe_metrics(
@@ -107,28 +81,6 @@ def _guarded(metric: str, margin: float, in_use: JudgedDataset | None) -> str:
     if rises:
         return f"; under a new prompt it may be at most {margin:g} higher"
     return f"; a new prompt may lose at most {100 * margin:g} points of it"
-
-
-def _cells(judged: JudgedDataset, losses: FloatArray, member: BoolArray) -> list[str]:
-    """One line a cell of the confusion matrix: its rows and its share of the loss."""
-    total = float(losses[member].sum()) or 1.0
-
-    def line(name: str, cell: BoolArray) -> str:
-        n, share = int((cell & member).sum()), float(losses[cell & member].sum()) / total
-        return f"{name}: {n}, {share:.0%} of the loss"
-
-    if judged.scale.kind == "choice":
-        pairs = kinds_of_error(judged)
-        return [
-            line("right", ~judged.wrong),
-            *(line(kind, cell) for kind, cell in pairs.items() if (cell & member).any()),
-        ]
-    return [
-        line("true positives", judged.predicted & judged.positive),
-        line("false positives", judged.predicted & ~judged.positive),
-        line("false negatives", ~judged.predicted & judged.positive),
-        line("true negatives", ~judged.predicted & ~judged.positive),
-    ]
 
 
 def describe_loss(loss: Loss, judged: JudgedDataset, *, whole: bool) -> str:

@@ -29,8 +29,6 @@ _ALIKE = 85.0
 not hide its place.
 """
 _WORD = re.compile(r"\w+")
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_NAME = re.compile(r"(?<![.!?:\n\"'“‘] )(?<!^)\b[A-Z][a-z]{2,}\b")
 _QUOTED = re.compile(r"[\"“”«»„]([^\"“”«»„]{12,})[\"“”«»„]")
 
 
@@ -61,39 +59,6 @@ def focus_of(rows: Sequence[Row]) -> str:
         for name, text in row.inputs.items():
             lengths[name] = lengths.get(name, 0) + len(text)
     return min(lengths, key=lambda name: lengths[name], default="")
-
-
-def quoted_in(row: Row, quote: str, focus: str) -> bool:
-    """Say whether a quotation stands in the row, outside its focus; a slip of the judge's hides
-    nothing.
-    """
-    from rapidfuzz import fuzz
-
-    if len(quote) < _LEAST_QUOTE:
-        return False
-    quote = quote.strip().strip("\"“”'").removesuffix("...").strip().casefold()
-    for name, text in row.inputs.items():
-        outside = name != focus or len(row.inputs) == 1
-        if (
-            outside
-            and len(quote) <= len(text)
-            and fuzz.partial_ratio(quote, text.casefold()) >= _ALIKE
-        ):
-            return True
-    return False
-
-
-def unmatched(row: Row, focus: str) -> str:
-    """Say what the focus has that no other input has: a number, else a name; empty for neither."""
-    text = row.inputs.get(focus, "")
-    others = " ".join(other for name, other in row.inputs.items() if name != focus)
-    if not others:
-        return ""
-    numbers = set(_NUMBER.findall(others))
-    if any(number not in numbers for number in _NUMBER.findall(text)):
-        return "number"
-    folded = others.casefold()
-    return "name" if any(name.casefold() not in folded for name in _NAME.findall(text)) else ""
 
 
 def quotations(rationale: str) -> tuple[str, ...]:

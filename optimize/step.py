@@ -23,6 +23,7 @@ from ..judges import (
 )
 from ..judges.models import ask_together
 from .brief import Attempt, Brief, build_brief
+from .cells import column_values
 from .context import RunContext
 from .events import ProposalRecord, StepTaken
 from .folds import Fold
@@ -30,7 +31,7 @@ from .invariants import check_candidate, token_cap
 from .outcome import FAILED, JUDGED, NO_PROPOSAL
 from .proposers import NoProposal, Proposal, Proposer, Trial, Unanswered, Workbench
 from .proposers.proposer import view_of
-from .study import Study, column_values
+from .study import Study
 
 _TOO_LARGE = (400, 413, 422)
 """What endpoints answer to a request that is longer than their context."""

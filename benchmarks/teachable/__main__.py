@@ -1,6 +1,6 @@
 """Compare ways to improve a judge in a world where it is known which sentences help.
 
-    python benchmarks/teachable [--sealed | --controls] [--parts] [--arms 'NAME;...'] [--worlds
+    python benchmarks/teachable [--sealed | --controls] [--arms 'NAME;...'] [--worlds
                                 slices,plain] [--budgets 1,3,5] [--seeds 200-219] [--jobs 2] [--out
                                 FILE]
 
@@ -35,7 +35,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -73,7 +73,6 @@ from judgewright.judges import (
 )
 from judgewright.judges.models import FailedCall, MemoryRecord
 from judgewright.optimize import (
-    Brief,
     Event,
     Gepa,
     Loss,
@@ -113,24 +112,6 @@ class Arm:
     """Every wrong decision costs the same, but for what the checks of a loss ask."""
     wording_only: bool = False
     shuffled: bool = False
-    patched: Mapping[str, Any] = field(default_factory=dict)  # Any: what a module of the brief has
-    """Names in the module of the brief that this arm replaces: parts that have no switch."""
-
-
-BRIEF: Any = sys.modules[Brief.__module__]  # Any: its names are replaced
-GROUP_ERRORS = BRIEF.group_errors
-
-
-def _ungrouped(*arguments: Any, **named: Any) -> tuple[Any, ...]:  # Any: as `group_errors` has them
-    """Return one group for each kind of error, without a cause."""
-    groups = GROUP_ERRORS(*arguments, **named)
-    kinds = dict.fromkeys(group.kind for group in groups)
-    joined: list[Any] = []
-    for kind in kinds:
-        same = [group for group in groups if group.kind == kind]
-        rows = tuple(sorted(row for group in same for row in group.rows))
-        joined.append(replace(same[0], cause="as found", words=(), rows=rows))
-    return tuple(joined)
 
 
 STUDY = TextGrad(view="all", parts=("criteria", "anchors"))
@@ -155,11 +136,6 @@ ARMS: Mapping[str, Arm] = {
     "all rows, plain loss": Arm(
         proposers=(TextGrad(),), settings={"slice": "all"}, plain_loss=True
     ),
-}
-PART_ARMS: Mapping[str, Arm] = {
-    "without neighbours": Arm(proposers=(TextGrad(),), patched={"contrasts": lambda *_: {}}),
-    "without groups": Arm(proposers=(TextGrad(),), patched={"group_errors": _ungrouped}),
-    "sixty rows in place of fourteen": Arm(proposers=(TextGrad(),), patched={"MOST_ROWS": 60}),
 }
 CONTROL_ARMS: Mapping[str, Arm] = {
     "shuffled labels": Arm(proposers=DEFAULT, shuffled=True),
@@ -421,7 +397,6 @@ def _optimizing(place: Place, arm: Arm, steps: int, notes: Notes) -> Iterator[tu
     try:
         with (
             _split_once(place),
-            _patched(BRIEF, arm.patched),
             Client(model, record=place.record) as client,
         ):
             services = Services(
@@ -514,7 +489,7 @@ def run_seed(
     """Run arms of a split, each at a budget; they share its record of calls, which saves time and
     nothing else.
     """
-    arms = {**ARMS, **PART_ARMS, **CONTROL_ARMS}
+    arms = {**ARMS, **CONTROL_ARMS}
     place = open_place(world, seed, shuffled=any(arms[name].shuffled for name, _ in missing))
     return [run_arm(place, name, arms[name], cap_of(budget)) for name, budget in missing]
 
@@ -651,11 +626,6 @@ def main() -> None:
         default="",
         help="names of arms with ; between them, the first compared with the rest",
     )
-    parser.add_argument(
-        "--parts",
-        action="store_true",
-        help="parts of the brief switched off in turn",
-    )
     parser.add_argument("--worlds", default="slices,plain")
     parser.add_argument("--splits", type=int, default=24)
     parser.add_argument(
@@ -670,8 +640,6 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     arms = [name.strip() for name in options.arms.split(";") if name.strip()]
-    if options.parts:
-        arms = ["guided", *PART_ARMS]
     arms = arms or list(CONTROL_ARMS if options.controls else ARMS)
     seeds: Sequence[int] = (CONTROLS if options.controls else SEALED if options.sealed else OPEN)[
         : options.splits

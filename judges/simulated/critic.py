@@ -23,6 +23,7 @@ _HEADER = re.compile(
     r"(?im)^.*?(?:\b(?P<fp>false[ -]positive|FP)\b|\b(?P<fn>false[ -]negative|FN)\b)"
     r"(?!.*\bfalse[ -](?:posi|nega)tives).*$"
 )
+_BEHIND = re.compile(r"(?m)^(?:judge's reason: |people's reason: |\[\d+\] )")
 _COUNT = r"(\d+)\s+(?:of them\s+)?false[ -]{0}s?|false[ -]{0}s?\s*[:=]\s*(\d+)"
 _TALK = {
     "fp": re.compile(r"(?i)false[ -]positives?|too (?:lenient|generous)|precision"),
@@ -145,15 +146,17 @@ class Critic:
     def _fields(self, text: str) -> dict[str, str]:
         """Return the fields of a quoted row: fenced, or each behind its name and a colon."""
         fields: dict[str, str] = {}
-        headings = list(self._heading.finditer(text))
-        ends = [heading.start() for heading in headings[1:]] + [len(text)]
+        # In one fence with other rows: reasons stand behind a row's texts, and rows behind it.
+        own = _BEHIND.split(text)[0]
+        headings = list(self._heading.finditer(own))
+        ends = [heading.start() for heading in headings[1:]] + [len(own)]
         quoted = [(block.name, block.text) for block in fences(text)] or [
-            (heading[1].lower(), text[heading.end() : end].strip())
+            (heading[1].lower(), own[heading.end() : end].strip())
             for heading, end in zip(headings, ends, strict=False)
         ]
         # What comes after the row's own fields is another row, shown beside it.
-        for name, own in quoted:
-            fields.setdefault(name, own)
+        for name, value in quoted:
+            fields.setdefault(name, value)
         return fields
 
     def _causes(

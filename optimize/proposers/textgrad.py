@@ -37,7 +37,7 @@ class TextGrad:
 
     parts: tuple[Part, ...] = ("criteria",)
     view: View = "errors"
-    """What the loss shows: the slice's errors by cause, or all labelled training rows."""
+    """What the loss shows: errors of the slice, or all labelled training rows."""
     temperature: float | None = 0.7
     max_tokens: int | None = None
     """Tokens of a reply; None: what the settings of the optimizer model say, else 4,096."""

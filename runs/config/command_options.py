@@ -323,7 +323,7 @@ class ProposerOptions:
     )
     view: str = _search(
         "errors",
-        "What TextGrad shows of the rows: errors, the slice's by cause, or all, each row right or"
+        "What TextGrad shows of the rows: errors, the slice's costliest, or all, each row right or"
         " wrong, which is study.",
         choices=("errors", "all"),
         proposers=("textgrad",),

@@ -1,5 +1,6 @@
 """The brief: what it says, what it shows, and what it never does."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,6 +31,9 @@ from judgewright.optimize import (
 from judgewright.slices import parse_predicate
 
 PROMPT = Registry().get("groundedness")
+FIRST_LINE = re.compile(
+    r"(?m)^\[(\d+)\] (?:RIGHTLY JUDGED|FALSE POSITIVE|FALSE NEGATIVE|NO VERDICT);"
+)
 GOLDEN = Path(__file__).parent / "golden" / "brief.txt"
 GOAL = read_objective(
     "Precision matters most, and recall may fall by 5 points.", target="precision"
@@ -155,8 +159,8 @@ def test_it_quotes_errors_of_the_slice_with_direction_and_reasons() -> None:
     brief = brief_of([0, 1, 1, 1], [3, 0, 0, 3])
     text = brief.text()
     assert brief.counts() == "1 false positives, 1 false negatives"
-    assert brief.quoted == ("r0", "r3", "r2")
-    assert text.index("false positive, loss") < text.index("false negative, loss")
+    assert brief.quoted == ("r0", "r2", "r3")
+    assert text.index("[1] FALSE POSITIVE;") < text.index("[2] FALSE NEGATIVE;")
     assert "a cause; the source says nothing" in text
     assert "claim 1" not in text
     assert "channel = web" in text
@@ -170,29 +174,21 @@ def test_it_has_the_persons_own_words() -> None:
     assert f"in the person's words: {wish.replace(chr(10), ' ')}" in brief_of([0], [3], wish).text()
 
 
-def test_a_row_beside_an_error_was_rightly_decided_in_the_same_way() -> None:
-    """A rule against false positives threatens true positives; it is the one with what the judge
-    pointed at.
-    """
-    rows = rows_of([0, 1, 1, 0, 1, 1], "a text about bridges and towns")
-    rows[5] = replace(
-        rows[5], inputs={"source": "The ferry sails at noon.", "statement": "other words"}
-    )
-    judged = judged_of(rows, [3, 3, 3, 0, 3, 3], "support\nthe ferry sails at night")
-    brief = build_brief(PROMPT, judged, goal=goal_of())
-    assert brief.quoted == ("r0", "r5")
-    assert "Row 1.1b, outside the slice, rightly judged" in brief.text()
-
-
-def test_where_nothing_outside_the_slice_is_right_a_row_of_the_slice_stands_beside_an_error() -> (
-    None
-):
-    """Better a row of the slice than none; one that was rightly decided the other way is no
-    help.
-    """
+def test_beside_errors_stand_rows_that_were_rightly_decided_in_the_same_way() -> None:
+    """A rule against false positives threatens true positives, those outside the slice first."""
+    brief = brief_of([0, 0, 1, 1, 1], [3, 0, 3, 3, 3])
+    assert brief.quoted == ("r0", "r3")
+    assert "[2] RIGHTLY JUDGED; people: positive (1); judge: 3 (positive)" in brief.text()
     brief = brief_of([0, 0, 1, 0, 0], [3, 3, 3, 3, 0])
     assert brief.quoted == ("r0", "r2")
-    assert "Row 1.1b, rightly judged" in brief.text()
+    assert "[2] RIGHTLY JUDGED; people: positive (1); judge: 3 (positive); in" in brief.text()
+
+
+def test_errors_of_many_groups_come_before_more_of_one() -> None:
+    """Rows of one document teach the same; each group has one among the first."""
+    rows = [replace(row, group="big" if i < 40 else "") for i, row in enumerate(rows_of([0] * 60))]
+    brief = build_brief(PROMPT, judged_of(rows, [3] * 60), goal=goal_of())
+    assert [int(name[1:]) < 40 for name in brief.quoted] == [True, *[False] * 10, *[True] * 3]
 
 
 def test_errors_are_shown_by_their_share_of_the_loss() -> None:
@@ -201,7 +197,7 @@ def test_errors_are_shown_by_their_share_of_the_loss() -> None:
     """
     labels, grades = [0] * 40 + [1] * 40, [3] * 40 + [0] * 40
     text = brief_of(labels, grades, budget=6_000).text()
-    assert text.count(", false positive, loss") > 1.5 * text.count(", false negative, loss") > 0
+    assert text.count("FALSE POSITIVE;") > 1.5 * text.count("FALSE NEGATIVE;") > 0
 
 
 def test_people_reasons_stand_beside_their_row() -> None:
@@ -234,10 +230,8 @@ def test_a_guard_is_told_against_the_prompt_in_use() -> None:
         "recall is 0.500 on these rows; the prompt in use has 1.000, and a new one has to have"
         " 0.950 at least." in text
     )
-    assert (
-        "a new prompt may lose at most 5 points of it"
-        in build_brief(PROMPT, in_use, goal=goal).text()
-    )
+    text = build_brief(PROMPT, in_use, goal=goal).text()
+    assert "the prompt in use has 1.000, and a new one has to have 0.950 at least." in text
 
 
 TEXT = st.text(max_size=300) | st.text(st.characters(codec="ascii"), min_size=200, max_size=3_000)
@@ -266,7 +260,7 @@ def judgements(draw: st.DrawFn) -> JudgedDataset:
 def test_any_brief_keeps_its_budget_and_shows_training_rows_only(
     judged: JudgedDataset, budget: int, attempts: int
 ) -> None:
-    """Never over its bytes, the same each time, and every quoted id is a row whose fence stands in
+    """Never over its bytes, the same each time, and every quoted id is a row whose block stands in
     the text.
     """
     goal = goal_of()
@@ -286,4 +280,4 @@ def test_any_brief_keeps_its_budget_and_shows_training_rows_only(
     assert around <= 4 * budget + len("<CRITERIA></REST_OF_PROMPT>")
     assert set(first.quoted) <= {row.id for row in judged.dataset.rows}
     assert len(set(first.quoted)) == len(first.quoted)
-    assert first.text().count("</statement-") + first.text().count("</source-") >= len(first.quoted)
+    assert len(FIRST_LINE.findall(first.text())) == len(first.quoted)

@@ -2,7 +2,6 @@
 answer.
 """
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -46,13 +45,12 @@ from judgewright.optimize.study import count_parts
 from judgewright.runs.demo import write_demo_rows
 
 from .proposers.conftest import client, data, desk, new_desk  # noqa: F401  # fixtures
-from .test_brief import goal_of, judged_of
+from .test_brief import FIRST_LINE, goal_of, judged_of
 from .test_loop import Overheard, run_with
 
 PROMPT = Registry().get("groundedness")
 GOLDEN = Path(__file__).parent / "golden" / "study.txt"
 BOTH = ("criteria", "anchors")
-FIRST_LINE = re.compile(r"(?m)^\[(\d+)\] (?:RIGHT|FALSE POSITIVE|FALSE NEGATIVE|NO VERDICT);")
 ANSWER = (
     "<IMPROVED_VARIABLE>\n<CRITERIA>\nA new rule.\n</CRITERIA>\n<ANCHORS>\n0: Nothing.\n"
     "1: A hint.\n2: Most.\n3: All of it.\n</ANCHORS>\n</IMPROVED_VARIABLE>"

@@ -104,7 +104,7 @@ def test_a_reflection_reads_the_brief(desk: Any) -> None:
     Gepa(calls=100).propose(desk.prompt, desk.brief, desk.bench, step=1)
     assert desk.asked
     asked = desk.asked[0].messages[-1].content
-    assert "Row 1.1, false" in asked
+    assert "[1] FALSE" in asked
     assert "people say" in asked
     assert desk.brief.goal.objective.text in asked
     assert desk.prompt.criteria in asked
