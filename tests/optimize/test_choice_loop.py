@@ -162,7 +162,7 @@ def test_a_proposer_reads_which_class_was_called_which(data: Dataset, proposer: 
     outcome, _ = run(data, proposer, objective, model)
     said = "\n".join(m.content for r in model.asked if r.purpose == "optimizer" for m in r.messages)
     assert "'orders' called 'support'" in said
-    assert "people say orders" in said
+    assert "people: orders" in said
     assert ", false positive, loss" not in said
     assert outcome.after is None
 
