@@ -1,4 +1,4 @@
-from .belief import Belief, quality_weights
+from .belief import Belief
 from .brief import BUDGET, Attempt, Brief, build_brief
 from .cells import column_values, count_cells, label_doubts
 from .chance import Chance, chance_of
@@ -138,7 +138,6 @@ __all__ = [
     "optimize",
     "parse_loss",
     "prompt_parts",
-    "quality_weights",
     "read_by_model",
     "read_objective",
     "row_losses",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..judges import BoolArray, DecisionRule, FloatArray, JudgedDataset, JudgePrompt
-from .belief import LEAST_WRITING, Belief, quality_weights, writing_variance
+from .belief import LEAST_WRITING, Belief, writing_variance
 from .changes import Changes
 from .context import RunContext
 from .folds import Fold
@@ -52,8 +52,6 @@ class Contender:
     """None where it is yet to be written from all rows."""
     rule: DecisionRule | None
     changes: Changes
-    weights: FloatArray | None
-    """As `quality_weights` returns them."""
     branches: tuple[Branch, ...] = ()
     """The arm in each fold; none where the prompt was judged itself."""
     writing: FloatArray | None = None
@@ -74,9 +72,7 @@ class Contender:
     def belief(self) -> Belief:
         """Return what is believed of one more writing, after as many as there are folds."""
         luck = None if self.writing is None else self.writing / max(len(self.branches), 1)
-        return Belief.of(
-            self.changes, tried=self.tried, weights=self.weights, luck=luck, beyond=self.writing
-        )
+        return Belief.of(self.changes, tried=self.tried, luck=luck, beyond=self.writing)
 
     def rule_json(self) -> dict[str, Any] | None:  # Any: JSON
         """Return its own rule as the journal has it."""
@@ -170,7 +166,6 @@ def _under_rules(
     for rule, decided in rules:
         changes = Changes.of(before, decided, objective, in_slice=inside)
         if changes is not None:
-            weights = quality_weights(before, decided, objective)
             contenders.append(
                 Contender(
                     proposer=proposer,
@@ -178,7 +173,6 @@ def _under_rules(
                     prompt=prompt,
                     rule=rule,
                     changes=changes,
-                    weights=weights,
                 )
             )
     return contenders

@@ -70,7 +70,7 @@ class Outcome:
 
     before: JudgePrompt
     after: JudgePrompt | None
-    """What had the largest chance of being accepted; None where there was nothing to choose."""
+    """What promised most at the gate; None where there was nothing to choose."""
     target: Target
     loss: Loss
     decision: Decision | None

@@ -1,4 +1,4 @@
-"""What goes to the gate: the arm that has the largest chance of being accepted, or nothing.
+"""What goes to the gate: the arm of which a look promises most, or nothing.
 
 Each arm stands there after each of its steps, judged on every open row by a prompt that had not
 seen the row's label, under the rule in force and with its threshold chosen again, cross-fitted. The
@@ -18,7 +18,7 @@ import numpy as np
 from ..judges import DecisionRule, FloatArray, JudgePrompt
 from ..judges.metrics.catalog import sign_of
 from ..judges.models import ask_together
-from .belief import LEAST_WRITING, Belief, quality_weights
+from .belief import LEAST_WRITING, Belief
 from .chance import Chance, chance_of
 from .changes import Changes
 from .contenders import Contender, Search, in_slice, list_contenders
@@ -94,8 +94,8 @@ class _Finalist:
         )
 
     def rank(self) -> tuple[float, float]:
-        """Return what is compared: the chance, and what is believed of the target."""
-        return self.chance.accepted, float(self.belief.mean[0])
+        """Return what is compared."""
+        return promised(self.chance, self.belief)
 
     def explain_not_sent(self, run: RunContext, version: str) -> str:
         """Say why no look is spent on it, and what would help."""
@@ -119,6 +119,14 @@ class _Finalist:
             retry=retry,
         )
         return reason.explain()
+
+
+def promised(chance: Chance, belief: Belief) -> tuple[float, float]:
+    """Return the gain that a look at a candidate promises, its chance times what is believed of the
+    target, and that belief alone, which decides between equal ones.
+    """
+    believed = float(belief.mean[0])
+    return chance.accepted * believed, believed
 
 
 def _chance(
@@ -145,11 +153,11 @@ def _chance(
 
 
 def choose_survivor(run: RunContext, search: Search) -> Survivor | None:
-    """Reckon the chance of every arm under each rule, choose the largest, and write that arm's
-    prompt from all open rows; None where there is none.
+    """Reckon the chance of every arm under each rule, choose the arm of which a look promises most,
+    its believed gain by its chance, and write its prompt from all open rows; None where there is
+    none.
 
-    Where the prompt that was written so has a smaller chance than another arm, that one is written
-    too.
+    Where the prompt that was written so promises less than another arm, that one is written too.
     """
     contenders = list_contenders(run, search) if run.settings.steps else []
     entries = [_Finalist.of(run, place, one) for place, one in enumerate(contenders)]
@@ -269,7 +277,6 @@ def _judge_finalist(search: Search, entry: _Finalist, prompt: JudgePrompt) -> _F
     belief = Belief.of(
         contender.changes,
         tried=contender.tried,
-        weights=quality_weights(whole, tables[0], run.goal.objective),
         measured=own.measured - optimism,
         beyond=np.full(len(own.metrics), (LEAST_WRITING if contender.by_model else 0.0) ** 2),
     )

@@ -8,7 +8,7 @@ from arms import ARMS, OBJECTIVE
 
 from judgewright.judges import Change, JudgedDataset, JudgePrompt, compare, equal_gain, point
 from judgewright.judges.models.tokens import approximate_tokens
-from judgewright.optimize import Belief, chance_of, quality_weights
+from judgewright.optimize import Belief, chance_of
 from judgewright.optimize.chance import in_words
 from judgewright.optimize.changes import Changes
 from judgewright.optimize.holdout.ledger import alpha_of_look
@@ -64,8 +64,7 @@ def belief(base: JudgedDataset, side: JudgedDataset, groups: int, arms: int) -> 
     changes = Changes.of(base, side, OBJECTIVE)
     if changes is None:
         return "too little is known"
-    weights = quality_weights(base, side, OBJECTIVE)
-    reckoned = Belief.of(changes, tried=arms, weights=weights)
+    reckoned = Belief.of(changes, tried=arms)
     chance = chance_of(changes, OBJECTIVE, reckoned, alpha=alpha_of_look(1), groups=groups)
     words = [
         f"{name} {chance.expected[name]:+.3f} ± {chance.error[name]:.3f}"

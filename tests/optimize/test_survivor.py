@@ -1,4 +1,4 @@
-"""What goes to the gate: the largest chance, another threshold among what competes; and when
+"""What goes to the gate: what promises most, another threshold among what competes; and when
 nothing does.
 """
 
@@ -18,6 +18,7 @@ from judgewright.judges import (
 from judgewright.judges.models import Client
 from judgewright.judges.simulated import Simulated
 from judgewright.optimize import (
+    Belief,
     Chance,
     Changes,
     HumanEdit,
@@ -31,6 +32,7 @@ from judgewright.optimize import (
 from judgewright.optimize.chance import in_words
 from judgewright.optimize.changes import MetricByGroup
 from judgewright.optimize.not_sent import NotSent
+from judgewright.optimize.survivor import promised
 from judgewright.runs.demo import write_demo_rows
 
 from .in_memory import MemoryJournal, MemoryLedger
@@ -76,6 +78,19 @@ def run_edit(
             RunSettings(**{"steps": 1, "slice": "all", **settings}),
         )
     return outcome, {event.kind: event.payload for event in journal.events()}
+
+
+def test_a_look_promises_more_of_a_likely_large_gain_than_of_a_sure_small_one() -> None:
+    """What nobody accepts promises nothing, however large."""
+    figures = {"precision": 0.0}
+    candidates = {"small": (0.98, 0.03), "large": (0.7, 0.12), "hopeless": (0.0, 0.3)}
+    ranks: dict[str, tuple[float, float]] = {}
+    for name, (accepted, gain) in candidates.items():
+        chance = Chance(accepted=accepted, target=1.0, guards={}, measured=figures,
+                        expected=figures, error=figures, rows=100)  # fmt: skip
+        belief = Belief(mean=np.array([gain]), covariance=np.zeros((1, 1)))
+        ranks[name] = promised(chance, belief)
+    assert sorted(ranks, key=ranks.__getitem__) == ["hopeless", "small", "large"]
 
 
 def test_what_has_hardly_a_chance_is_not_sent_and_spends_no_look(data: Dataset) -> None:
