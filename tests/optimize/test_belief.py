@@ -1,5 +1,5 @@
-"""What is believed of a candidate: its quality is drawn towards zero, its place on the trade-off is
-left alone.
+"""What is believed of a candidate: what was measured, less the luck of the choice, with the errors
+of rows and of writing.
 """
 
 import numpy as np
@@ -56,6 +56,20 @@ def changes_of(before: JudgedDataset, after: JudgedDataset) -> Changes:
     changes = Changes.of(before, after, GUARDED)
     assert changes is not None
     return changes
+
+
+def test_a_gain_in_target_and_guard_at_once_is_believed_as_it_was_measured() -> None:
+    """Nobody chose it, so nothing is taken off."""
+    rng = np.random.default_rng(3)
+    before = a_judge(400, rng)
+    mended = before.score.copy()
+    mended[np.flatnonzero((mended >= 2) & ~before.positive)[:10]] = 1
+    mended[np.flatnonzero((mended < 2) & before.positive)[:10]] = 2
+    changes = changes_of(before, graded(before.dataset, mended))
+    assert (changes.measured > 0).all()
+    belief = Belief.of(changes, tried=0)
+    assert belief.mean.tolist() == changes.measured.tolist()
+    assert belief.covariance.tolist() == changes.covariance.tolist()
 
 
 def written_twice(apart: float, rng: np.random.Generator) -> list[Changes]:
