@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 from judgewright.judges import (
     BINARY,
+    CaseBank,
+    Cases,
     Completion,
     DataError,
     Dataset,
     InputError,
-    JudgedDataset,
     JudgePrompt,
     OutputScale,
     PromptError,
@@ -33,7 +34,6 @@ from judgewright.judges.files import load_verdicts
 from judgewright.judges.function_judge import judge_with_function
 from judgewright.judges.reply_reading import turned
 from judgewright.judges.scale import parse_label_scale
-from judgewright.optimize.proposers import demonstrate
 from judgewright.runs.cli import main
 from judgewright.runs.exports.reply_forms import write_verdict
 
@@ -112,20 +112,22 @@ def test_yaml_keeps_it_and_only_such_judges_have_another_version() -> None:
     assert Registry().get("diras_probability").version == "aba39c7f4848"
 
 
-def test_demonstrations_show_the_number_of_a_reply() -> None:
-    """A row that people call good is shown with 0."""
-    row = Row(id="r", inputs={"source": "It rains.", "statement": "It rains."}, label=1.0)
-    verdict = Verdict(row_id="r", score=0.2, positive=False, rationale="why")
-    judged = JudgedDataset(
-        dataset=Dataset(rows=(row,), labels=BINARY), answers=(verdict,), scale=JUDGE.scale
-    )
-    example = demonstrate(JUDGE, row, judged, verdict)
-    assert example is not None
-    assert json.loads(example.reply)["score"] == 0.0
-    graded = replace(judged, dataset=Dataset(rows=(replace(row, label=0.1),), labels=PROBABILITY))
-    example = demonstrate(JUDGE, graded.dataset.rows[0], graded, verdict)
-    assert example is not None
-    assert json.loads(example.reply)["score"] == 0.9
+@pytest.mark.parametrize(("labels", "good", "bad"), [(BINARY, 1.0, 0.0), (PROBABILITY, 0.9, 0.1)])
+def test_decided_cases_are_shown_as_the_judge_grades(
+    labels: OutputScale, good: float, bad: float
+) -> None:
+    """What people call good has a low grade."""
+    rows = [
+        Row(id=name, inputs={"source": name, "statement": name}, label=label)
+        for name, label in (("sun", good), ("rain", bad))
+    ]
+    bank = CaseBank.of(rows, labels, JUDGE.inputs)
+    row = Row(id="row", inputs={"source": "hail", "statement": "hail"})
+    judge = replace(JUDGE, cases=Cases(bank=bank, count=2))
+    cases = judge.messages(row)[-1].content.split("</decided_case")
+    grades = {name: case for name in ("sun", "rain") for case in cases if name in case}
+    assert "People's grade: at most 0.3" in grades["sun"]
+    assert "People's grade: over 0.3" in grades["rain"]
 
 
 def rows_with(path: Path, *labels: float) -> Path:
