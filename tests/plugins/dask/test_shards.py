@@ -112,9 +112,12 @@ def test_the_budget_holds_over_all_workers(database: Database) -> None:
 
 
 def test_a_request_that_fails_is_a_failure_of_its_own(database: Database) -> None:
-    """The others are answered; in the same run it is not asked again."""
+    """The others are answered; in the same run it is not asked again. Where it is refused before
+    any other is answered, a parameter may have been refused: it is tried once more without.
+    """
     model = Counting(refuses="<7>")
     run = create_run(database, "bench", {})
+    refusals: list[int] = []
     with Server(make_app(model)) as server:
         for _ in range(2):
             client, engine = client_on(Threads(), database, server.base_url, run_id=run)
@@ -124,8 +127,10 @@ def test_a_request_that_fails_is_a_failure_of_its_own(database: Database) -> Non
                 at for at, outcome in enumerate(outcomes) if isinstance(outcome, ModelError)
             ] == [7]
             assert "this row is refused" in str(outcomes[7])
+            ((count,),) = database.read("SELECT count(*) FROM attempt WHERE state = 'not_charged'")
+            refusals.append(count)
     assert (len(model.billed), model.paid_twice) == (19, 0)
-    assert database.read("SELECT count(*) FROM attempt WHERE state = 'not_charged'") == [(1,)]
+    assert refusals in ([1, 1], [2, 2])
 
 
 def test_what_every_request_would_meet_stops_all(database: Database) -> None:
