@@ -134,7 +134,7 @@ def test_a_run_goes_through_files_to_its_end(
         exchanges += 1
         code, body = run(capsys, "runs", "resume", "latest", "--workspace", str(folder.parent))
     assert code in (0, 1)
-    assert exchanges <= 16
+    assert exchanges <= 22  # two arms may be written from all rows, one after the other
     assert exchanges <= plan["exchanges"] <= 60
     (summary,) = summaries(folder.parent)
     assert (summary.repeated, summary.in_doubt, summary.done) == (0, 0, summary.attempts)

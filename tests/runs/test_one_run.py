@@ -64,7 +64,8 @@ def config(rows: Path, **changes: Any) -> RunConfig:
         "objective": OBJECTIVE,
         "target": "precision",
     }
-    return RunConfig(**{**plain, "target": "precision", "steps": 2, "look_anyway": True, **changes})
+    walk = {"proposer": "textgrad", "steps": 2, "look_anyway": True}
+    return RunConfig(**{**plain, **walk, **changes})
 
 
 def start(place: Workspace, chosen: RunConfig, **options: Any) -> RunResult:

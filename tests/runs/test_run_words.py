@@ -50,7 +50,7 @@ def test_the_list_says_what_each_run_was_about(
         capsys,
         *shlex.split("optimize groundedness rows.jsonl --model simulated"),
         *GOAL,
-        "--look-anyway",
+        *shlex.split("--look-anyway --proposer textgrad"),
     )
     listed = run(capsys, "runs", "list")
     head, _, optimized, benched = listed.splitlines()

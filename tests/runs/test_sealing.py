@@ -195,6 +195,7 @@ def test_all_opens_the_holdout_and_the_ledger_says_so(
         assert memories[-1].open.rows == len({row["id"] for row in told["rows"]}) - len(split)
     again = (
         *shlex.split("optimize groundedness rows.jsonl --objective precision --steps 1"),
+        *shlex.split("--proposer textgrad"),
         *SIMULATED,
     )
     assert run(*again) == 2
