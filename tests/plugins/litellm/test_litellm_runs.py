@@ -94,7 +94,7 @@ def test_a_whole_walk_with_two_providers_and_two_keys(
         assert {True} == {KEY_A in str(seen.headers) for seen in foreign.seen}
     assert set(plain.seen) == {f"Bearer {KEY_B}"}
     assert KEY_B not in str(foreign.seen)
-    assert "elsewhere" not in str(foreign.seen)
+    assert "CANARY-elsewhere" not in str(foreign.seen)
     judged = [
         text
         for text in asked_foreign

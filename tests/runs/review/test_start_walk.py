@@ -73,8 +73,8 @@ def test_from_an_empty_folder_to_an_exported_prompt_without_a_terminal(
     page.fill("textarea[name=guards]", "recall=0.2")
     page.wait_for_selector("text=recall may fall by at most 20 points")
     page.click("summary:has-text('More:')")
-    page.select_option("select[name=proposer]", "rewrite")
-    page.fill("input[name=steps]", "1")
+    page.fill("input[name=proposer]", "rewrite")
+    page.fill("input[name=steps]", "3")
     page.fill("input[name=budget]", "9.00")
     page.set_viewport_size({"width": 1440, "height": 900})
     start_the_run(page)
@@ -86,7 +86,7 @@ def test_from_an_empty_folder_to_an_exported_prompt_without_a_terminal(
     page.wait_for_url("**/start?*objective=too+strict+with+paraphrase.*")
     page.wait_for_selector("text=recall may fall by at most 20 points")
     page.click("summary:has-text('More:')")
-    assert page.input_value("select[name=proposer]") == "rewrite"
+    assert page.input_value("input[name=proposer]") == "rewrite"
     page.fill("input[name=steps]", "3")
     start_the_run(page)
     assert page.url != first
