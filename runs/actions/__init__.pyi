@@ -3,7 +3,7 @@ from .calibrate import CalibrationRun, run_calibration
 from .check_data import find_leaks
 from .decide import GATED, HUNKS, Gated, GateModel, Terms, needed
 from .find_slices import Search, advise, search
-from .flips import flips_of, validation
+from .flips import both_sides, flips_of
 from .gate import TwoJudges, gate_again, gate_judges
 from .label_flips import (
     FlipGated,
@@ -45,6 +45,7 @@ __all__ = [
     "advise",
     "assumed_judge",
     "baseline",
+    "both_sides",
     "decisions_about",
     "find_leaks",
     "flip_progress",
@@ -71,6 +72,5 @@ __all__ = [
     "search",
     "settle_flips",
     "start_run",
-    "validation",
     "verification",
 ]

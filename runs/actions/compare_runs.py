@@ -14,7 +14,7 @@ from ...judges.metrics import CHOICE_METRICS, compare
 from ...judges.metrics.paired_comparison import Change
 from ...optimize.holdout.row_fingerprints import row_keys
 from ..store.workspace import Workspace
-from .flips import Flips, Validation, flips_of
+from .flips import BothSides, Flips, flips_of
 from .run_summary import read_run
 from .show_rows import ShownRows, Side, shown_rows
 
@@ -106,9 +106,7 @@ def compare_rows(before: ShownRows, after: ShownRows) -> Comparison:
     changes = [
         change for metric in _metrics(old, new) if (change := compare(metric, old, new)) is not None
     ]
-    flips = flips_of(
-        Validation(before=old, after=new, in_slice=np.ones(len(old.dataset), np.bool_))
-    )
+    flips = flips_of(BothSides(before=old, after=new, in_slice=np.ones(len(old.dataset), np.bool_)))
     sealed = max(before.sealed, after.sealed)
     if sealed:
         notes.append(f"{sealed:,} sealed rows are left out: the gate alone compares judges there")

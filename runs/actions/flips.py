@@ -1,5 +1,4 @@
-"""Rows that a new prompt decides otherwise: which became right, which became wrong, on validation
-rows alone.
+"""Rows that a new prompt decides otherwise: which became right, which became wrong, on open rows.
 
 Both prompts' answers come from the record of calls; no model is asked. The holdout and the final
 rows stay sealed.
@@ -16,15 +15,16 @@ import numpy as np
 from ...judges import BoolArray, InputError, JudgedDataset, Row, Verdict
 from ...optimize.word_diff import Piece, diff_words
 from ..store.workspace import Workspace
-from .run_summary import RunSummary, recorded_verdicts, sealed_split
+from .run_summary import RunSummary
+from .show_rows import shown_rows
 
 Direction = Literal["became right", "became wrong"]
 Error = Literal["FP", "FN"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Validation:
-    """The validation rows with both prompts' answers, row by row."""
+class BothSides:
+    """Open rows with both prompts' answers, row by row."""
 
     before: JudgedDataset
     after: JudgedDataset | None
@@ -112,10 +112,10 @@ class Flips:
     """Rows that became right."""
     wrong: int
     n: int
-    """Validation rows with a label that both prompts answered; 0 where there is no new prompt."""
+    """Rows with a label that both prompts answered; 0 where there is no new prompt."""
 
 
-def flips_of(rows: Validation) -> Flips:
+def flips_of(rows: BothSides) -> Flips:
     """Return the rows that changed sides; a row that one of the prompts did not answer is none of
     them.
     """
@@ -134,9 +134,9 @@ def flips_of(rows: Validation) -> Flips:
     return Flips(rows=tuple(flipped), right=right, wrong=len(flipped) - right, n=len(both))
 
 
-def validation(workspace: Workspace, run: RunSummary) -> Validation:
-    """Return a run's validation rows with the recorded answers of its prompt and of the best new
-    one.
+def both_sides(workspace: Workspace, run: RunSummary) -> BothSides:
+    """Return a run's open rows with the recorded answers of its prompt and of the best new one; of
+    a run that has not ended only the rows that both were asked about.
 
     Raises:
         InputError: The run is no optimization, has not chosen a prompt yet, or its data have
@@ -148,15 +148,15 @@ def validation(workspace: Workspace, run: RunSummary) -> Validation:
         raise InputError(
             f"run {run.run_id!r} has chosen no prompt yet", hint="wait for it, or resume it"
         )
-    rows = sealed_split(workspace, run).validation
-    in_slice = np.ones(len(rows), np.bool_)
+    before, after = shown_rows(workspace, run, "before").judged, None
+    if run.after is not None:
+        after = shown_rows(workspace, run, "after").judged
+        judged = {row.id for row in after.dataset.rows}
+        before = before.only([i for i, r in enumerate(before.dataset.rows) if r.id in judged])
+    in_slice = np.ones(len(before.dataset), np.bool_)
     if run.slice.predicate is not None:
-        in_slice = run.slice.predicate.mask(rows.rows)
-    before = recorded_verdicts(workspace, run, run.before, rows)
-    after = None if run.after is None else recorded_verdicts(workspace, run, run.after, rows)
-    if after is not None and run.new_rule is not None:
-        after = after.under(run.new_rule)
-    return Validation(before=before, after=after, in_slice=in_slice)
+        in_slice = run.slice.predicate.mask(before.dataset.rows)
+    return BothSides(before=before, after=after, in_slice=in_slice)
 
 
 def _flip(judged: JudgedDataset, row: Row, old: Verdict, new: Verdict, *, in_slice: bool) -> Flip:

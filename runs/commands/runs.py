@@ -107,7 +107,7 @@ def _job_line(job: Job, *, ours: bool) -> tuple[str, ...]:
 @runs.command(epilog=SHOWS)
 @click.argument("run")
 @click.argument("other", required=False)
-@takes("flips", False, "Show the validation rows that its new prompt decides differently.")
+@takes("flips", False, "Show the open rows that its new prompt decides differently.")
 @takes("out", None, "Write the run to share into this folder.", type=OutFolder())
 @takes(
     "formats",
@@ -195,11 +195,11 @@ def _show_course(run: str, workspace: Workspace, *, as_json: bool) -> None:
 
 def _show_flips(run: str, workspace: Workspace, *, as_json: bool) -> None:
     """Show the rows that became wrong first."""
-    from ..actions.flips import flips_of, validation
+    from ..actions.flips import both_sides, flips_of
     from ..actions.run_summary import read_run
     from ..reports.run_report import say_flip
 
-    verdicts = validation(workspace, read_run(workspace, run))
+    verdicts = both_sides(workspace, read_run(workspace, run))
     flips, simulated = flips_of(verdicts), verdicts.before.simulated
     if as_json:
         counts = {"right": flips.right, "wrong": flips.wrong, "n": flips.n}
@@ -210,7 +210,7 @@ def _show_flips(run: str, workspace: Workspace, *, as_json: bool) -> None:
     if verdicts.after is None:
         say(f"the run found no new prompt, so no row is decided otherwise{mark}")
         return
-    say(f"{flips.right} became right and {flips.wrong} wrong, of {flips.n:,} validation rows{mark}")
+    say(f"{flips.right} became right and {flips.wrong} wrong, of {flips.n:,} open rows{mark}")
     for flip in flips.rows[:MOST_FLIPS]:
         say_flip(flip)
     if len(flips.rows) > MOST_FLIPS:

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...judges import InputError, JudgedDataset, JudgePrompt, Verdict, load_prompt, write_beside
+from ...judges import Dataset, InputError, JudgePrompt, Verdict, load_prompt, write_beside
 from ...judges.cases import bank_path
-from ..actions.flips import Validation, validation
-from ..actions.run_summary import RunSummary, baseline, read_optimization
+from ..actions.flips import BothSides, both_sides
+from ..actions.run_summary import RunSummary, read_optimization, sealed_split
 from ..store.workspace import Workspace
 from .run_view import render_html, render_markdown
 
@@ -44,7 +44,7 @@ def export_run(
         raise InputError(
             f"run {run_id!r} has no decision yet", hint=f"judgewright runs resume {run_id}"
         )
-    rows = validation(workspace, run)
+    rows = both_sides(workspace, run)
     folder.mkdir(parents=True, exist_ok=True)
     paths: list[Path] = []
     if "html" in formats:
@@ -60,7 +60,7 @@ def export_run(
                 paths.append(bank_path(folder, prompt.large_bank.version))
         for name, lines in (
             ("events", _events(run)),
-            ("verdicts", _verdicts(run, rows, baseline(workspace, run))),
+            ("verdicts", _verdicts(run, rows, sealed_split(workspace, run).validation)),
             ("prompts", _prompts(run)),
         ):
             paths.append(folder / f"{name}.jsonl")
@@ -80,14 +80,11 @@ def _events(run: RunSummary) -> Iterator[dict[str, Any]]:  # Any: JSON
 
 
 def _verdicts(
-    run: RunSummary, rows: Validation, open_rows: JudgedDataset
+    run: RunSummary, rows: BothSides, validation: Dataset
 ) -> Iterator[dict[str, Any]]:  # Any: JSON
-    """Yield the first prompt's verdicts on the open rows, and the new one's on the validation
-    rows.
-    """
-    validation_ids = {row.id for row in rows.before.dataset.rows}
-    tables = [open_rows] if rows.after is None else [open_rows, rows.after]
-    for judged in tables:
+    """Yield the first prompt's verdicts on the open rows, then the new one's."""
+    validation_ids = {row.id for row in validation.rows}
+    for judged in filter(None, (rows.before, rows.after)):
         for row, answer in zip(judged.dataset.rows, judged.answers, strict=True):
             scored = answer if isinstance(answer, Verdict) else None
             yield {

@@ -18,7 +18,7 @@ from ...judges.metrics import CHOICE_METRICS
 from ...judges.metrics.reliability_bins import bins_of_verdicts
 from ...optimize import BY_GATE
 from ...optimize.word_diff import diff_prompts
-from ..actions.flips import Flips, Validation, flips_of
+from ..actions.flips import BothSides, Flips, flips_of
 from ..actions.run_summary import RunSummary
 from ..store.run_command import command_of
 from ..terminal import visible
@@ -69,7 +69,7 @@ def parts_of(run: RunSummary) -> dict[str, Part]:
         Part("gate", gate, run.decision is not None),
         Part("threshold", "The threshold", run.threshold is not None),
         Part("closing", closing, has_closing),
-        Part("flips", "Rows that changed sides", has_flips, "on validation rows"),
+        Part("flips", "Rows that changed sides", has_flips, "on open rows"),
     )
     return {part.name: part for part in parts}
 
@@ -85,7 +85,7 @@ def values_of(run: RunSummary) -> dict[str, Any]:
     }
 
 
-def render_html(run: RunSummary, rows: Validation) -> str:
+def render_html(run: RunSummary, rows: BothSides) -> str:
     """Return the page: style and pictures inside, no script, nothing fetched; the same run gives
     the same page.
     """
@@ -114,7 +114,7 @@ def render_html(run: RunSummary, rows: Validation) -> str:
     return f"{body}\n"
 
 
-def render_markdown(run: RunSummary, rows: Validation) -> str:
+def render_markdown(run: RunSummary, rows: BothSides) -> str:
     """Return the Markdown: decision, diff, figures with their intervals, how to run it again."""
     unified = visible(run.before.diff(run.after)) if run.after else ""
     page = open_templates(markup=False).get_template("run.md.j2")

@@ -31,7 +31,7 @@ FILTERS: Mapping[str, Mapping[str, str]] = {
 
 
 def flips(state: AppState, request: Request) -> Response:
-    """Show the validation rows that changed sides, narrowed as the query asks."""
+    """Show the open rows that changed sides, narrowed as the query asks."""
     summary = state.read(request.path_params["run"])
     rows = state.rows("flips", summary.run_id)
     labels = scale_of(rows.head)
@@ -71,9 +71,7 @@ def mark(state: AppState, request: Request) -> Response:
 
 
 def drawn_reliability(rows: RowPages) -> str | None:
-    """Draw the reliability curve of a run's validation rows; None where the verdicts carry no
-    probability.
-    """
+    """Draw the reliability curve of a run's open rows; None where no verdict has a probability."""
     before, after = (
         [Bin.from_json(one) for one in rows.head[side]] for side in ("before", "after")
     )

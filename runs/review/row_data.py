@@ -18,7 +18,7 @@ from ...judges.metrics.reliability_bins import bins_of_verdicts
 from ...optimize.holdout.ledger import MAX_LOOKS
 from ...optimize.holdout.look_counting import LookRequest, requested_look
 from ..actions.compare_runs import compare_runs, parse_side
-from ..actions.flips import Flip, Flips, flips_of, validation
+from ..actions.flips import Flip, Flips, both_sides, flips_of
 from ..actions.run_summary import read_run
 from ..actions.show_rows import shown_rows
 from ..config.environment import Environment, read_environment
@@ -36,7 +36,7 @@ from .plan_pages import planned_body, stamp_of_plan
 from .queue_rows import queue_items
 from .row_pages import Json, RowItem, RowPages, body_of, read_row_pages, write_row_pages
 
-FORMAT = 5
+FORMAT = 6
 """Raised when the same rows are told otherwise."""
 ReadRun = Callable[[str], RunRecord]
 """Returns a run by its id."""
@@ -180,7 +180,7 @@ def changes_of(head: Json) -> tuple[Change, ...]:
 
 
 def _flips(workspace: Workspace, run_id: str) -> tuple[dict[str, Any], list[RowItem]]:
-    both = validation(workspace, read_run(workspace, run_id))
+    both = both_sides(workspace, read_run(workspace, run_id))
     flips = flips_of(both)
     head: dict[str, Any] = _counts(flips) | {
         "labels": body_of(both.before.dataset.labels),

@@ -1,4 +1,4 @@
-"""Flips: validation rows alone, from the record alone, told as people would count them."""
+"""Flips: open rows alone, from the record alone, told as people would count them."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,7 +16,7 @@ from judgewright.judges import (
 )
 from judgewright.runs import actions
 from judgewright.runs.actions import RunResult, flips_of, read_run, start_run
-from judgewright.runs.actions.flips import Flips, Validation
+from judgewright.runs.actions.flips import BothSides, Flips
 from judgewright.runs.config import Environment
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import RunConfig, RunJournal, Workspace, create_run
@@ -32,14 +32,14 @@ EDIT = PROMPT.edited(
 )
 
 
-def validation(place: Workspace, run_id: str) -> Validation:
-    """The validation rows of a run."""
-    return actions.validation(place, read_run(place, run_id))
+def both_sides(place: Workspace, run_id: str) -> BothSides:
+    """The open rows of a run, by both prompts."""
+    return actions.both_sides(place, read_run(place, run_id))
 
 
 def flips(place: Workspace, run_id: str) -> Flips:
     """The rows that changed sides in a run."""
-    return flips_of(validation(place, run_id))
+    return flips_of(both_sides(place, run_id))
 
 
 def start(place: Workspace, **given: object) -> RunResult:
@@ -82,7 +82,7 @@ def test_flips_are_the_rows_that_two_tables_of_answers_disagree_on(
     """Counted anew from the frames of both sides: right, wrong, which error, and how many rows
     there are.
     """
-    found, sides = flips(place, run.run_id), validation(place, run.run_id)
+    found, sides = flips(place, run.run_id), both_sides(place, run.run_id)
     assert sides.after is not None
     frame = (
         sides.before.to_frame()
@@ -106,16 +106,31 @@ def test_flips_are_the_rows_that_two_tables_of_answers_disagree_on(
 
 
 def test_no_sealed_row_is_among_them_and_nothing_is_asked(place: Workspace, run: RunResult) -> None:
-    """Every row stands in the validation part of the run's own split, and the record grows by
-    nothing.
-    """
+    """The rows are those that the run's own split left open, and the record grows by nothing."""
     before = place.database.read("SELECT count(*) FROM call")
     rows = load_dataset(place.root / "rows.jsonl", inputs=PROMPT.inputs, scale=PROMPT.scale)
-    allowed = {row.id for row in split_dataset(rows, shares=(30, 20, 30, 20)).validation.rows}
-    sides = validation(place, run.run_id)
+    parts = split_dataset(rows, shares=(30, 20, 30, 20))
+    allowed = {row.id for part in (parts.train, parts.validation) for row in part.rows}
+    sides = both_sides(place, run.run_id)
     assert {row.id for row in sides.before.dataset.rows} == allowed
     assert {flip.row_id for flip in flips(place, run.run_id).rows} <= allowed
     assert place.database.read("SELECT count(*) FROM call") == before
+
+
+def test_a_run_that_has_not_ended_shows_the_rows_that_both_were_asked_about(
+    place: Workspace, run: RunResult
+) -> None:
+    """Up to its end the training rows may have one answer alone."""
+    cut = create_run(place.database, "optimize", run.run.record.config)
+    journal = RunJournal(place.database, cut)
+    for event in run.run.events:
+        if event.kind != "everything":
+            journal.record(event.kind, event.payload)
+    sides, whole = both_sides(place, cut), both_sides(place, run.run_id)
+    assert sides.after is not None
+    ids = [[row.id for row in side.dataset.rows] for side in (sides.before, sides.after)]
+    assert ids[0] == ids[1]
+    assert len(ids[0]) < len(whole.before.dataset)
 
 
 def test_a_flip_carries_what_a_person_needs_to_judge_it(place: Workspace, run: RunResult) -> None:
@@ -133,7 +148,7 @@ def test_a_flip_carries_what_a_person_needs_to_judge_it(place: Workspace, run: R
 def test_an_answer_that_is_missing_is_no_flip(place: Workspace, run: RunResult) -> None:
     """A row that was given up on one side is counted on neither."""
     first = flips(place, run.run_id).rows[0]
-    sides = validation(place, run.run_id)
+    sides = both_sides(place, run.run_id)
     i = next(i for i, row in enumerate(sides.before.dataset.rows) if row.id == first.row_id)
     answers = list(sides.before.answers)
     answers[i] = Unscored(row_id=first.row_id, reason="endpoint")
@@ -149,7 +164,7 @@ def test_a_run_without_a_survivor_has_no_flips_and_one_that_has_not_chosen_says_
     """Nothing changed sides where there is no other side."""
     bare = start(place, steps=0, proposer="textgrad", edit=None)
     assert flips(place, bare.run_id).rows == ()
-    assert (flips(place, bare.run_id).n, validation(place, bare.run_id).after) == (0, None)
+    assert (flips(place, bare.run_id).n, both_sides(place, bare.run_id).after) == (0, None)
     waiting = create_run(
         place.database,
         "optimize",
@@ -178,7 +193,7 @@ def test_rows_that_would_be_cut_otherwise_now_are_not_shown(place: Workspace) ->
     journal.record("slice", stored("slice", {}))
     journal.record("survivor", {"version": None, "prompt": None})
     with pytest.raises(InputError, match="not split as it was"):
-        validation(place, run)
+        both_sides(place, run)
 
 
 def test_changed_rows_are_refused(tmp_path: Path) -> None:

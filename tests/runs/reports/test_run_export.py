@@ -11,13 +11,13 @@ import pytest
 from judgewright.judges import InputError, Registry, load_dataset, load_prompt, split_dataset
 from judgewright.runs.actions import (
     RunSummary,
+    both_sides,
     flips_of,
     read_optimization,
     record_review,
     start_run,
-    validation,
 )
-from judgewright.runs.actions.flips import Validation
+from judgewright.runs.actions.flips import BothSides
 from judgewright.runs.cli import main
 from judgewright.runs.config import Environment
 from judgewright.runs.demo import write_demo_rows
@@ -177,21 +177,22 @@ def test_markdown_puts_the_decision_right_behind_what_was_wanted_and_mentions_no
     assert "SIMULATED" in markdown
 
 
-def test_verdicts_hold_both_prompts_on_validation_and_the_first_on_training(kept: Kept) -> None:
+def test_verdicts_hold_both_prompts_on_the_open_rows(kept: Kept) -> None:
     """The flips can be counted anew from the file."""
     found = lines(kept.folder / "verdicts.jsonl")
     sides: dict[object, dict[object, dict[str, object]]] = {}
     for line in found:
         sides.setdefault(line["judge"], {})[line["id"]] = line
     before, after = sides.values()
-    assert set(after) == {row_id for row_id, line in before.items() if line["part"] == "validation"}
+    assert set(after) == set(before)
+    assert {line["part"] for line in found} == {"train", "validation"}
     changed = {
         row_id for row_id, line in after.items() if line["positive"] != before[row_id]["positive"]
     }
     assert changed == {
         flip.row_id
         for flip in flips_of(
-            validation(kept.place, read_optimization(kept.place, kept.run_id))
+            both_sides(kept.place, read_optimization(kept.place, kept.run_id))
         ).rows
     }
     assert all(line["simulated"] for line in found)
@@ -204,15 +205,15 @@ def test_the_same_run_gives_the_same_files(kept: Kept, tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def summary(kept: Kept) -> tuple[RunSummary, Validation]:
+def summary(kept: Kept) -> tuple[RunSummary, BothSides]:
     """What the files are made of."""
     run = read_optimization(kept.place, kept.run_id)
-    return run, validation(kept.place, run)
+    return run, both_sides(kept.place, run)
 
 
 @pytest.mark.parametrize("render", [render_html, render_markdown])
 def test_a_cost_that_is_not_known_is_not_called_nought(
-    summary: tuple[RunSummary, Validation], render: Callable[[RunSummary, Validation], str]
+    summary: tuple[RunSummary, BothSides], render: Callable[[RunSummary, BothSides], str]
 ) -> None:
     """The simulated model is free; one answer without a price leaves the sum unknown."""
     run, rows = summary
@@ -258,7 +259,7 @@ def test_commands_write_and_show(
     out = ("--out", str(tmp_path / "o"), "--format", "md", "--json")
     body = json.loads(printed("show", kept.run_id, *out))
     assert [Path(path).name for path in body["paths"]] == ["run.md"]
-    every = flips_of(validation(kept.place, read_optimization(kept.place, kept.run_id)))
+    every = flips_of(both_sides(kept.place, read_optimization(kept.place, kept.run_id)))
     body = json.loads(printed("show", kept.run_id, "--flips", "--json"))
     counts = (body["right"], body["wrong"], body["n"], body["simulated"])
     assert counts == (every.right, every.wrong, every.n, True)

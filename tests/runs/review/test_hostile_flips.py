@@ -8,9 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from judgewright.judges import Registry
-from judgewright.runs.actions import flips_of, read_run, start_run, validation
+from judgewright.runs.actions import both_sides, flips_of, read_run, start_run
 from judgewright.runs.config import Environment
 from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.review.flip_pages import FLIPS_PER_PAGE
 from judgewright.runs.store import RunConfig, Workspace
 
 from .conftest import GOOD, Elements, Made, count_foreign, visit, when_done
@@ -66,10 +67,10 @@ def test_hostile_rows_are_all_shown_among_the_flips_and_do_nothing(
     that drives.
     """
     with Workspace(spoilt.root) as place:
-        found = flips_of(validation(place, read_run(place, spoilt.run_id))).rows
+        found = flips_of(both_sides(place, read_run(place, spoilt.run_id))).rows
     shown, largest, markup = set[str](), 0, 0
     with visit(spoilt.root) as page:
-        for number in range(1, len(found) // 50 + 2):
+        for number in range(1, len(found) // FLIPS_PER_PAGE + 2):
             answer = when_done(page, f"/runs/{spoilt.run_id}/flips?page={number}")
             assert answer.status_code == 200
             largest = max(largest, len(answer.content))

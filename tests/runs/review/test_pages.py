@@ -13,10 +13,11 @@ from judgewright.judges import Registry
 from judgewright.judges.models import Completion, Message, Request
 from judgewright.optimize import BY_GATE
 from judgewright.optimize.events import RunEvent
-from judgewright.runs.actions import flips_of, read_run, start_run, validation
+from judgewright.runs.actions import both_sides, flips_of, read_run, start_run
 from judgewright.runs.config import Environment
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.reports import Exact, open_templates
+from judgewright.runs.review.flip_pages import FLIPS_PER_PAGE
 from judgewright.runs.store import (
     CallStore,
     RunConfig,
@@ -59,10 +60,11 @@ def test_the_flips_are_those_of_the_record_and_can_be_narrowed(
 ) -> None:
     """Each row is on one page; filters add up; what a query invents is passed over."""
     with Workspace(made.root) as place:
-        found = flips_of(validation(place, read_run(place, made.run_id)))
+        found = flips_of(both_sides(place, read_run(place, made.run_id)))
     assert found.rows
     whole = at(page, "/runs/{run}/flips", made)
-    assert [row.row_id for row in found.rows[:50]] == re.findall(r'aria-label="Row ([^"]+)"', whole)
+    first = [row.row_id for row in found.rows[:FLIPS_PER_PAGE]]
+    assert first == re.findall(r'aria-label="Row ([^"]+)"', whole)
     assert any(mark in whole for mark in made.opened)
     for query, wanted in (
         ("direction=wrong", [f for f in found.rows if f.direction == "became wrong"]),
@@ -76,7 +78,8 @@ def test_the_flips_are_those_of_the_record_and_can_be_narrowed(
     ):
         text = at(page, f"/runs/{{run}}/flips?{query}", made)
         assert f"{len(wanted)} flips" in text
-        assert text.count('<article class="flip') == min(len(wanted), 50)
+        most = min(len(wanted), FLIPS_PER_PAGE)
+        assert text.count('<article class="flip') == most
 
 
 def test_the_run_is_told_from_its_journal(page: TestClient, made: Made) -> None:
