@@ -25,6 +25,7 @@ from ..terminal import visible
 from .charts import reliability, run_charts
 from .numbers import BRIEF
 from .rendering import open_templates
+from .run_figures import budget_left, figures_of
 
 MOST_FLIPS = 20
 """Of each direction in the file; the count is of all."""
@@ -80,6 +81,8 @@ def values_of(run: RunSummary) -> dict[str, Any]:
     return {
         "run": run,
         "parts": parts_of(run),
+        "figures": figures_of(run),
+        "left": budget_left(run),
         "brief": CHOICE_METRICS if among_labels else BRIEF,
         "pictures": run_charts(run, yes_or_no=not among_labels),
     }

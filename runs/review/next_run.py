@@ -51,15 +51,20 @@ def next_run(state: AppState, request: Request) -> Response:
             f"the comments have {len(objective):,} characters; an objective has {MOST_CHARACTERS:,}"
             " at most"
         )
-    return RedirectResponse(f"/start?{urlencode(_filled_in(state, run, objective))}", 303)
+    fields = _filled_in(state, run, objective, again=field_of(request, "look_anyway") == "yes")
+    return RedirectResponse(f"/start?{urlencode(fields)}", 303)
 
 
 def _sentence(words: str) -> str:
     return words if words[-1] in ".!?。！？" else f"{words}."
 
 
-def _filled_in(state: AppState, run: RunSummary, objective: str) -> dict[str, str]:
-    """Return the fields of the form by name."""
+def _filled_in(state: AppState, run: RunSummary, objective: str, *, again: bool) -> dict[str, str]:
+    """Return the fields of the form by name.
+
+    Args:
+        again: Whether the gate is to be asked whatever its chance.
+    """
     config = run.config
     models = describe_models(state.environment.in_workspace(state.root))
     model_names = {SIMULATED, *(model.name for model in models if model.named is not None)}
@@ -84,6 +89,8 @@ def _filled_in(state: AppState, run: RunSummary, objective: str) -> dict[str, st
     if config.proposer != "human":  # who wrote that run's prompt is not there to write the next
         fields["proposer"] = config.proposer
     fields |= _goal_of(state, run, objective)
+    if again:
+        fields["look_anyway"] = "yes"
     return {name: value for name, value in fields.items() if value}
 
 

@@ -13,6 +13,7 @@ from ...judges import InputError
 from ...optimize.events import JudgeMeasured
 from ...optimize.word_diff import diff_prompts
 from ..actions.run_summary import RunSummary, read_optimization
+from ..reports.run_figures import budget_left, figures_of
 from ..reports.run_view import AFTER_THE_VERDICT, IN_ORDER, MEASURED, parts_of, values_of
 from ..reports.sentences import describe_new_threshold
 from .app_state import AppState
@@ -74,6 +75,8 @@ def _render_review(state: AppState, summary: RunSummary) -> str:
     return state.render(
         "review.html",
         run=summary,
+        figures=figures_of(summary),
+        left=budget_left(summary),
         decision=summary.decided,
         verdict=in_part.decision if in_part else summary.decided,
         hunks=hunks,
@@ -82,6 +85,7 @@ def _render_review(state: AppState, summary: RunSummary) -> str:
         whole=diff_prompts(summary.before, summary.after) if summary.after else (),
         looks=state.looks(summary),
         evidence=[parts[name] for name in AFTER_THE_VERDICT if parts[name].there],
+        **progress_of(state, summary),
     )
 
 

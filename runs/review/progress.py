@@ -6,25 +6,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...judges import InputError
 from ...optimize.events import SearchStarted, StepTaken
 from ..actions.run_summary import RunSummary
-from ..config.environment import parse_budget
-from ..reports.numbers import count, price
+from ..reports.run_figures import budget_left
 from ..reports.sentences import step_name
+from ..store.calls import CallStore
 from .app_state import AppState
 
 
 def progress_of(state: AppState, run: RunSummary) -> dict[str, Any]:
-    """Return what the card of a run in progress shows; nothing of one that has ended."""
-    if run.record.state != "running":
+    """Return what the card of a run in progress shows, or of one that stopped before its end."""
+    if run.record.state == "done":
         return {}
-    jobs = [job for job in state.jobs.list() if job.run_id == run.run_id and job.state == "running"]
-    return {
-        "stage": stage(run),
-        "left": budget_left(run),
-        "job": jobs[-1] if jobs else None,
-    }
+    jobs = [job for job in state.jobs.list() if job.run_id == run.run_id]
+    if run.record.state == "running":
+        working = [job for job in jobs if job.state == "running"]
+        job = working[-1] if working else None
+        return {"stage": stage(run), "left": budget_left(run), "job": job}
+    why = jobs[-1].message if jobs and not jobs[-1].open else ""
+    if not why and run.calls.failed:
+        why = CallStore(state.workspace.database, run.run_id).last_failure()
+    return {"why_stopped": why}
 
 
 def stage(run: RunSummary) -> str:
@@ -48,24 +50,3 @@ _NEXT = {
     "decision": "measuring everything again",
     "threshold": "searching for the slice",
 }
-
-
-def budget_left(run: RunSummary) -> str:
-    """Say what is left of the run's budget; empty where it has none, or where a price is
-    unknown.
-    """
-    try:
-        allowance = parse_budget(run.record.config.get("budget"))
-    except InputError:
-        return ""
-    if allowance.money is not None and run.calls.known_cost is not None:
-        return (
-            f"{price(max(allowance.money - run.calls.known_cost, 0.0))} of {price(allowance.money)}"
-            " left"
-        )
-    if allowance.tokens is not None:
-        return (
-            f"{count(max(allowance.tokens - run.calls.tokens, 0))} of {count(allowance.tokens)}"
-            " tokens left"
-        )
-    return ""

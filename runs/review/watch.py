@@ -9,6 +9,7 @@ from starlette.responses import RedirectResponse, Response
 
 from ..actions.run_summary import read_optimization
 from .app_state import AppState
+from .forms import field_of
 from .pages import render_run
 from .progress import progress_of
 from .routes import Address, LiveAddress
@@ -31,18 +32,20 @@ def live(state: AppState, request: Request) -> News:
 def resume(state: AppState, request: Request) -> Response:
     """Put a run that was stopped or killed into the queue, to go on."""
     run_id = read_optimization(state.workspace, request.path_params["run"]).run_id
+    budget = field_of(request, "budget").strip()
     for job in state.jobs.list():
         if (
             job.run_id == run_id
             and job.state in ("paused", "stopped", "failed")
             and state.jobs.is_ours(job)
+            and not budget
         ):
             state.jobs.resume(job.job_id)
             state.keep_working()
             return RedirectResponse(f"/jobs/{job.job_id}", 303)
-    job = state.queue(
-        "Go on with a run", ["runs", "resume", run_id, *state.origin_flags], about=run_id
-    )
+    words = ["runs", "resume", run_id, *state.origin_flags]
+    words += [f"--budget={budget}"] if budget else []
+    job = state.queue("Go on with a run", words, about=run_id)
     return RedirectResponse(f"/jobs/{job.job_id}", 303)
 
 

@@ -271,6 +271,12 @@ class CallStore:
         runs = sorted(self._same_budget)
         return read_spending(self._database, f"run_id IN ({_marks(runs)})", runs)
 
+    def last_failure(self) -> str:
+        """Return what was said of the call that was given up last; empty where none was."""
+        sql = "SELECT message FROM failure WHERE run_id = ? ORDER BY created DESC LIMIT 1"
+        rows = self._database.read(sql, (self._run_id,))
+        return rows[0][0] if rows else ""
+
     def summary(self) -> CallSummary:
         """Count this run's calls and attempts, those of earlier sessions included."""
         failed = "SELECT count(*) FROM failure WHERE run_id = ?"

@@ -40,6 +40,7 @@ from judgewright.runs.store import (
     set_state,
 )
 from judgewright.runs.store.bench_config import BenchSource
+from judgewright.runs.store.journal import RunState
 
 TOKEN = "t0ken"
 PORT = 8399
@@ -187,18 +188,28 @@ def own(made: Made, tmp_path: Path) -> Made:
 
 
 def retold(
-    own: Made, *, config: Mapping[str, object], events: Mapping[str, Mapping[str, object]]
+    own: Made,
+    *,
+    config: Mapping[str, object],
+    events: Mapping[str, Mapping[str, object]],
+    instead: Mapping[str, Mapping[str, object]] | None = None,
+    until: str = "",
+    state: RunState = "done",
 ) -> Made:
     """Enter a second run that tells what the first told, but for some fields of its configuration
-    and its events.
+    and its events, some of which are others instead; up to an event of the kind `until`, where one
+    is named.
     """
     with Workspace(own.root) as place:
         info = get_run(place.database, own.run_id)
         run_id = create_run(place.database, info.kind, {**info.config, **config})
         journal = RunJournal(place.database, run_id)
         for event in RunJournal(place.database, own.run_id).events():
-            journal.append(event.kind, {**event.payload, **events.get(event.kind, {})})
-        set_state(place.database, run_id, "done")
+            payload = (instead or {}).get(event.kind, event.payload)
+            journal.append(event.kind, {**payload, **events.get(event.kind, {})})
+            if event.kind == until:
+                break
+        set_state(place.database, run_id, state)
     return replace(own, run_id=run_id)
 
 

@@ -91,7 +91,7 @@ def test_the_run_is_told_from_its_journal(page: TestClient, made: Made) -> None:
         events = {e.kind: e.payload for e in RunJournal(place.database, made.run_id).events()}
         calls = CallStore(place.database, made.run_id).summary()
     reason = events["decision"]["reason"].replace(" -> ", " → ")
-    assert reason in Elements(at(page, "/runs/{run}", made)).text
+    assert reason[1:] in Elements(at(page, "/runs/{run}", made)).text
     assert events["loss"]["expression"] in text
     assert events["started"]["objective"]["read_as"] in text
     assert events["step"]["gradient"] in text
@@ -330,7 +330,7 @@ def test_a_run_that_found_nothing_better_says_so_and_offers_nothing_to_accept(
     assert "U+202E" in shown
     assert "<b>turned" not in shown
     assert '<span class="outcome">No candidate</span>' in offered
-    assert "the search found no new prompt" in offered
+    assert "The search found no new prompt" in offered
     assert "hidden_characters" in offered
     assert 'value="accept"' not in offered
 

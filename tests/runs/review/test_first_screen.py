@@ -1,0 +1,135 @@
+"""The first screen of a run: figures whatever the outcome, what was spent, and what is next."""
+
+import re
+
+import pytest
+from starlette.testclient import TestClient
+
+from judgewright.optimize import BY_GATE, RUN_OUTCOMES
+from judgewright.runs.actions import read_run
+from judgewright.runs.reports.run_figures import figures_of
+from judgewright.runs.store import RunJournal, Workspace, create_run, get_run
+
+from .conftest import Elements, Made, post, retold, settled
+
+NEXT = {
+    "accepted": "Decide",
+    "refused": "Rows that became wrong",
+    "undecided": "Label more rows",
+    "not sent": "Label more rows",
+    "no candidate": "Plan the next run",
+    "failed": "Plan the next run",
+}
+
+
+def cells(page: str) -> dict[str, str]:
+    """The lines of the table of figures, by metric, as text."""
+    table = re.findall(r'<table class="cards figures">(.*?)</table>', page, re.DOTALL)[0]
+    lines = re.findall(r"<tr>(.*?)</tr>", table.partition("<tbody>")[2], re.DOTALL)
+    texts = [" ".join(Elements(line.replace("<", " <")).text.split()) for line in lines]
+    return {text.split()[0]: text for text in texts}
+
+
+@pytest.mark.parametrize("outcome", RUN_OUTCOMES)
+def test_every_outcome_has_figures_what_was_spent_and_a_next_step(
+    desk: TestClient, own: Made, outcome: str
+) -> None:
+    """Baseline with interval; what the gate measured, or that it was not asked; and a way on."""
+    decided: dict[str, object] = {"outcome": outcome, "accepted": outcome == "accepted"}
+    if outcome in BY_GATE:
+        told = retold(own, config={}, events={"decision": decided})
+    else:
+        bare = {"decision": {**decided, "reason": "so it ended"}}
+        told = retold(own, config={}, events={}, instead=bare)
+    page = desk.get(f"/runs/{told.run_id}").text
+    with Workspace(own.root) as place:
+        run = read_run(place, told.run_id)
+    target, guard, *others = figures_of(run)
+    line = cells(page)["precision"]
+    assert f"{target.before['value']:.3f} {target.before['low']:.3f} ..".strip() in line
+    assert (target.metric, target.role) == ("precision", "to improve")
+    assert (guard.metric, guard.role) == ("recall", "may fall by 0.15")
+    assert {one.metric for one in others} >= {"accuracy", "kappa"}
+    if run.decided.evidence is None:
+        assert "not looked at" in line
+        assert target.measured is None
+    else:
+        assert target.measured == run.decided.evidence.target
+        assert f"{run.decided.evidence.target['difference']:+.3f}" in line
+    assert "Spent:" in page
+    assert (
+        NEXT[outcome] in page.partition('aria-label="What to do next"')[2].partition("</form>")[0]
+    )
+
+
+def test_what_the_open_rows_promise_stands_beside_what_the_holdout_measured(
+    desk: TestClient, own: Made
+) -> None:
+    """The difference is the one believed before the look, its interval 1.96 errors wide."""
+    with Workspace(own.root) as place:
+        run = read_run(place, own.run_id)
+    assert run.chances is not None
+    believed = run.chances.believed
+    promised = figures_of(run)[0].promised
+    assert promised is not None
+    assert promised["difference"] == believed["expected"]["precision"]
+    width = (promised["high"] - promised["low"]) / 2
+    assert width == pytest.approx(1.96 * believed["error"]["precision"], rel=1e-3)
+    line = cells(desk.get(f"/runs/{own.run_id}").text)["precision"]
+    assert (
+        f"{promised['difference']:+.3f} {promised['low']:+.3f} .. {promised['high']:+.3f}" in line
+    )
+
+
+def test_a_run_that_stopped_shows_what_it_had_and_takes_another_budget(
+    desk: TestClient, own: Made
+) -> None:
+    """Its baseline, what is left of its budget, and a field for more of it."""
+    told = retold(
+        own, config={"budget": "900tokens"}, events={}, until="benchmark", state="stopped"
+    )
+    page = desk.get(f"/runs/{told.run_id}").text
+    assert list(cells(page))[:2] == ["precision", "recall"]
+    assert "900 of 900 tokens left of the budget" in page
+    assert "measured change" not in page
+    status, _ = post(desk, f"/runs/{told.run_id}/resume", budget="2000tokens")
+    assert status == 303
+    words = settled(own.root).arguments
+    assert tuple(words[:4]) == ("runs", "resume", told.run_id, "--budget=2000tokens")
+
+
+def test_a_run_whose_model_never_answered_says_so(desk: TestClient, own: Made) -> None:
+    """And that there is no figure yet, rather than nothing."""
+    told = retold(own, config={}, events={}, until="split", state="stopped")
+    with Workspace(own.root) as place:
+        place.database.submit(
+            lambda c: (
+                c.execute(
+                    "INSERT INTO failure (run_id, key, message, created) VALUES (?, ?, ?, '')",
+                    (told.run_id, b"k" * 32, "no route to host"),
+                )
+                and None
+            )
+        ).result()
+    page = desk.get(f"/runs/{told.run_id}").text
+    assert "No figure yet" in page
+    assert "No route to host." in page
+
+
+def test_a_run_at_work_shows_its_figures_so_far(desk: TestClient, own: Made) -> None:
+    """Once it has measured the judge as it is."""
+    with Workspace(own.root) as place:
+        run_id = create_run(place.database, "optimize", get_run(place.database, own.run_id).config)
+        journal = RunJournal(place.database, run_id)
+        for event in RunJournal(place.database, own.run_id).events()[:3]:
+            journal.append(event.kind, event.payload)
+        page = desk.get(f"/runs/{run_id}").text
+    assert "In progress" in page
+    assert "0." in cells(page)["precision"]
+
+
+def test_a_look_in_any_case_is_planned_from_the_run_itself(desk: TestClient, own: Made) -> None:
+    """The form that starts a run has the option set, and nothing else changed."""
+    status, to = post(desk, f"/runs/{own.run_id}/next", look_anyway="yes")
+    assert status == 303
+    assert "look_anyway=yes" in to
