@@ -1,4 +1,4 @@
-"""How surely one planted slice is found in a table of few rows, beside a plain max-T over all pairs
+"""How often one planted slice is found in a table of few rows, beside a plain max-T over all pairs
 of conditions.
 
 A judge errs on one row in five, sources differ a little, and one slice has more errors of one kind:
@@ -195,7 +195,7 @@ def _one_table(
         alike(members[i], slice_[counted])
         for i in without_copies([i for i, _ in ranked], members, 5)
     )
-    likely = hit is not None and hit.standing != "only seen"
+    likely = hit is not None and hit.evidence != "exploratory"
     ours = hit is not None and hit.confirmed
     return np.array([hit is not None, any(same[:5]), once, ours, confirmed, likely, overstated])
 

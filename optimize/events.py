@@ -144,7 +144,7 @@ class SliceChosen(RunEvent):
     )
     """Columns that were not searched, each with the reason."""
     notes: tuple[str, ...] | None = field(default=None, metadata=_OMIT)
-    standing: str | None = field(default=None, metadata=_OMIT)
+    evidence: str | None = field(default=None, metadata={"stored": "standing", **_OMIT})
     """How sure the chosen slice is; None where none was searched for or found, and in older runs.
     """
 
@@ -156,7 +156,7 @@ class SliceChosen(RunEvent):
     @property
     def gated(self) -> Predicate | None:
         """The rows that must not get worse; None for all, and for a slice that is untested."""
-        return None if self.standing == UNTESTED else self.predicate
+        return None if self.evidence == UNTESTED else self.predicate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

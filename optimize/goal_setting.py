@@ -116,25 +116,25 @@ def find_target(
         seed=settings.seed,
     )
     chosen, reason = choose_target(report, objective.direction)
-    predicate, standing = (None, None) if chosen is None else (chosen.predicate, chosen.standing)
+    predicate, evidence = (None, None) if chosen is None else (chosen.predicate, chosen.evidence)
     tested = True
     if chosen is None and not of_classes:
         passed_over = [
             one.predicate
             for one in report.slices
-            if one.standing != "only seen" and one.is_base_rate
+            if one.evidence != "exploratory" and one.is_base_rate
         ]
         poor = find_by_rate(
             baseline, objective.direction, passed_over, columns=columns, exclude=exclude, keep=keep
         )
         if poor is not None:
-            predicate, standing, tested = poor.predicate, poor.standing, poor.p is not None
+            predicate, evidence, tested = poor.predicate, poor.evidence, poor.p is not None
             reason = f"{poor.describe()}. Before it: {reason}"
     target = Target(predicate=predicate, why=reason, tested=tested)
     event = SliceChosen(
         name=target.name,
         why=target.why,
-        standing=standing,
+        evidence=evidence,
         slices=tuple(
             one.to_json() | {"why_no_target": one.why_no_target or None} for one in report.slices
         ),
@@ -154,8 +154,8 @@ def choose_target(
 
     Preferred is the prompt target with the largest lower bound of the gain whose errors go the
     objective's way; then the likely slice with the smallest p whose errors lean that way, named as
-    unconfirmed; then none: what is only seen is as a rule chance. `find_by_rate` then has the slice
-    to read.
+    unconfirmed; then none: what is exploratory is as a rule chance. `find_by_rate` then has the
+    slice to read.
 
     Args:
         report: The slices found.
@@ -174,7 +174,7 @@ def choose_target(
         reason = f"the confirmed slice that promises the largest gain; {best.describe()}"
         return best, f"{reason}{_passed_over(report, best)}"
     leaning = [s for s in report.slices if s.leaning is not None and direction in (None, s.leaning)]
-    likely = [s for s in leaning if s.standing != "only seen"]
+    likely = [s for s in leaning if s.evidence != "exploratory"]
     if likely:
         best = min(likely, key=lambda s: (s.p, -s.expected_gain))
         return best, f"no slice is a confirmed target; the likeliest is taken, {best.describe()}"

@@ -21,7 +21,7 @@ from .slice import Predicate
 from .target import target_of
 
 UNTESTED = "poorest, untested"
-"""The standing of a slice that was picked for its rate alone."""
+"""The evidence for a slice that was picked for its rate alone."""
 FEWEST_ERRORS = 15
 """Errors of its kind that a slice must have, so that there is something to read."""
 RATES: dict[Direction, tuple[str, str]] = {
@@ -46,7 +46,7 @@ class RateSlice:
     """One-sided, of this slice alone; None of the poorest of all, which was picked for being so."""
 
     @property
-    def standing(self) -> str:
+    def evidence(self) -> str:
         """How sure it is."""
         return UNTESTED if self.p is None else f"poorer by its {RATES[self.direction][1]}"
 
@@ -54,7 +54,7 @@ class RateSlice:
         """Describe it in words."""
         tested = "" if self.p is None else f", p = {self.p:.2g} alone"
         return (
-            f"{self.standing}: {self.predicate}, {RATES[self.direction][1]} {self.rate:.3f} against"
+            f"{self.evidence}: {self.predicate}, {RATES[self.direction][1]} {self.rate:.3f} against"
             f" {self.rest:.3f} elsewhere ({self.errors} {ERRORS[self.direction]} in {self.n}"
             f" rows{tested})"
         )

@@ -146,11 +146,11 @@ def _test(
     score = familywise.score(z, kind)
     # The share of the gap that is left after as many standard errors as chance alone may give the
     # best candidate.
-    surely, likely = -math.inf, 0.0
+    certain, likely = -math.inf, 0.0
     if z > 0:
-        surely = 1 - familywise.z(familywise.critical(ALPHA), kind) / z
+        certain = 1 - familywise.z(familywise.critical(ALPHA), kind) / z
         likely = effect_without_selection(z, familywise.z(familywise.critical(0.5), kind)) / z
-    shares = (max(likely, surely, 0.0), max(0.0, surely))
+    shares = (max(likely, certain, 0.0), max(0.0, certain))
     if target.name == "ece":  # in its own units
         gains = [share * tested.gap * tested.n / int(search.inside.sum()) for share in shares]
     else:
@@ -160,7 +160,7 @@ def _test(
         within=None,
         score=score,
         p=familywise.p(score),
-        bound=target.of_loss(tested.rest + surely * tested.gap),
+        bound=target.of_loss(tested.rest + certain * tested.gap),
         gain=gains[0],
         gain_low=gains[1],
     )

@@ -273,8 +273,8 @@ def _power_note(confirmation: Confirmation) -> str:
         return f"{search.target.name}: every row of the {len(loss)} in the denominator is an error"
     share = min(2 * base, (1 + base) / 2)
     needed = rows_to_find(share, base, candidates)
-    verdict = "findable" if needed < len(loss) / 2 else "hardly findable"
+    found = "can be found" if needed < len(loss) / 2 else "can hardly be found"
     return (
         f"{candidates} candidate slices on {len(loss)} rows with {base:.1%} errors: a slice with"
-        f" {share:.1%} errors needs about {math.ceil(needed)} rows, so it is {verdict} here"
+        f" {share:.1%} errors needs about {math.ceil(needed)} rows and {found} here"
     )

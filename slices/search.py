@@ -265,7 +265,7 @@ def still_poor(
 def _gathered(
     loss: BoolArray | FloatArray, member: BoolArray, part: BoolArray
 ) -> tuple[float, int]:
-    """Return how surely losses gather in a slice's rows of a part, and the rows of it on the
+    """Return how clearly losses gather in a slice's rows of a part, and the rows of it on the
     smaller side.
     """
     inside = member & part

@@ -19,10 +19,10 @@ from .slice import Predicate
 if TYPE_CHECKING:
     import pandas as pd
 
-Standing = Literal["confirmed", "likely", "only seen"]
+SliceEvidence = Literal["confirmed", "likely", "exploratory"]
 KEYS = (
     *("predicate", "n", "support", "metric", "value", "rest", "low", "high", "p", "direction"),
-    *("parts", "expected_gain", "consistency", "confirmed", "prompt_target", "standing", "bound"),
+    *("parts", "expected_gain", "consistency", "confirmed", "prompt_target", "evidence", "bound"),
     "within",
 )
 """What a slice has as JSON."""
@@ -83,13 +83,13 @@ class FoundSlice:
         return self.p < ALPHA
 
     @property
-    def standing(self) -> Standing:
+    def evidence(self) -> SliceEvidence:
         """How sure it is; of tables without a slice, one in four calls any likely or confirms
         it.
         """
         if self.confirmed:
             return "confirmed"
-        return "likely" if self.p < LIKELY else "only seen"
+        return "likely" if self.p < LIKELY else "exploratory"
 
     @property
     def prompt_target(self) -> bool:
@@ -130,9 +130,9 @@ class FoundSlice:
         if self.prompt_target:
             return ""
         if not self.confirmed:
-            return f"{self.standing}, not confirmed"
+            return f"{self.evidence}, not confirmed"
         if self.direction is None:
-            return "neither kind of error surely prevails"
+            return "neither kind of error clearly prevails"
         spread = self.consistency
         if spread is not None and not spread.halves:
             return f"its {self.errors} gather in one half of the rows only"
@@ -161,10 +161,10 @@ class FoundSlice:
             share = self.confusion
         elif self.fp_share is not None:
             share = f"{self.fp_share:.0%} of its errors are false positives"
-        surely = f", surely {self.bound:.3f}," if self.confirmed else ""
+        bound = f" (95 % bound {self.bound:.3f})" if self.confirmed else ""
         return (
-            f"{self.predicate}: {self.metric} {self.value:.3f}{surely} against {self.rest:.3f}"
-            f" elsewhere (n = {self.n}; {share}; {self.standing}, p = {self.p:.2g})"
+            f"{self.predicate}: {self.metric} {self.value:.3f}{bound} against {self.rest:.3f}"
+            f" elsewhere (n = {self.n}; {share}; {self.evidence}, p = {self.p:.2g})"
         )
 
 

@@ -316,8 +316,8 @@ def slice_heading(event: SliceChosen) -> str:
     """Say what kind of slice a run chose: a confirmed target, the likeliest of several, one that
     was named, or none.
     """
-    if event.standing not in (None, "confirmed", "likely"):
-        return event.standing
+    if event.evidence not in (None, "confirmed", "likely"):
+        return event.evidence
     chosen = next((one for one in event.slices if one["predicate"] == event.name), None)
     if chosen is not None and chosen["prompt_target"]:
         return "where the errors point one way"

@@ -96,15 +96,15 @@ def _row_texts(one: SliceRow) -> list[str]:
 
 
 def _found_table(report: SliceReport) -> str:
-    head = ("#", "slice", "n", _short(report.metric), "95 % interval", "rest", "surely", "p")
+    head = ("#", "slice", "n", _short(report.metric), "95 % interval", "rest", "95 % bound", "p")
     numbers = {one.predicate: i for i, one in enumerate(report.slices, 1)}
     lines = []
     for one in report.slices:
         name = f"{one.predicate} (inside {numbers[one.within]})" if one.within else one.predicate
         spread = interval({"low": one.low, "high": one.high}, missing="one group")
-        figures = (number(one.rest), number(one.bound), p_value(one.p), one.standing)
+        figures = (number(one.rest), number(one.bound), p_value(one.p), one.evidence)
         lines.append((str(name), (f"{one.n:,}", number(one.value), spread, *figures)))
-    return _named_table((*head, "standing"), lines)
+    return _named_table((*head, "evidence"), lines)
 
 
 def _made_of_table(report: SliceReport) -> str:

@@ -132,7 +132,7 @@ def arms_table(chances: ChancesReckoned | None) -> Table:
 
 def slices_table(event: SliceChosen) -> Table:
     """Return the slices that a run's search found; below, the confirmed ones that are no target."""
-    head = ("slice", "n", "value", "rest", "surely", "p", "direction", "standing", "target")
+    head = ("slice", "n", "value", "rest", "95 % bound", "p", "direction", "evidence", "target")
     lines: list[tuple[str, ...]] = []
     notes: list[str] = []
     for one in event.slices[:MOST_SLICES]:
@@ -140,7 +140,7 @@ def slices_table(event: SliceChosen) -> Table:
         figures = (number(one["value"]), number(one["rest"]), number(one.get("bound")))
         words = (
             direction.upper() if direction in ("fp", "fn") else direction,
-            slice_standing(one),
+            slice_evidence(one),
             "yes" if one["prompt_target"] else "no",
         )
         lines.append((one["predicate"], str(one["n"]), *figures, p_value(one["p"]), *words))
@@ -150,9 +150,11 @@ def slices_table(event: SliceChosen) -> Table:
     return Table(head=head, lines=lines, notes=notes)
 
 
-def slice_standing(one: Json) -> str:
-    """Say how sure a slice is; earlier versions wrote only whether it is confirmed."""
-    return one.get("standing") or ("confirmed" if one["confirmed"] else "not confirmed")
+def slice_evidence(one: Json) -> str:
+    """Say how sure a slice is; earlier versions wrote other words, or whether it is confirmed."""
+    if earlier := one.get("standing"):
+        return "exploratory" if earlier == "only seen" else earlier
+    return one.get("evidence") or ("confirmed" if one["confirmed"] else "not confirmed")
 
 
 def outputs_table(outputs: Sequence[Json] | None, metric: str) -> Table:

@@ -85,7 +85,7 @@ def test_what_was_put_down_to_the_base_rate_is_tried_by_its_false_positive_rate_
     assert report.slices[0].is_base_rate
     assert choose_target(report, "fp")[0] is None
     event = chosen_for(judged, "precision")
-    assert (event.name, event.standing) == ("origin = poor", "poorer by its false positive rate")
+    assert (event.name, event.evidence) == ("origin = poor", "poorer by its false positive rate")
     assert "false positive rate 0.2" in event.why
     assert "alone" in event.why
 
@@ -95,10 +95,10 @@ def test_a_base_rate_without_more_errors_leaves_a_run_unguided() -> None:
     rest is.
     """
     event = chosen_for(decoy(0.08), "precision")
-    assert (event.name, event.standing) == ("origin = rich", "poorest, untested")
+    assert (event.name, event.evidence) == ("origin = rich", "poorest, untested")
     few = decoy(0.08).only(range(60))
     event = chosen_for(few, "precision")
-    assert (event.name, event.predicate, event.standing) == ("all rows", None, None)
+    assert (event.name, event.predicate, event.evidence) == ("all rows", None, None)
 
 
 def test_the_poorest_is_that_of_the_highest_rate_counted_by_hand() -> None:
@@ -152,7 +152,7 @@ def test_a_real_file_without_a_confirmed_slice_is_no_longer_read_unguided() -> N
     judged = load_verdicts(VERDICTS / "llmjudge_test.Olz-gpt4o.jsonl")
     assert choose_target(find_slices(judged), "fp")[0] is None
     event = chosen_for(judged, "precision")
-    assert (event.name, event.standing) == ("metadata.overlap_bin = 1", "poorest, untested")
+    assert (event.name, event.evidence) == ("metadata.overlap_bin = 1", "poorest, untested")
     assert event.why.startswith(
         "poorest, untested: metadata.overlap_bin = 1, false positive rate 0.500 against 0.087"
         " elsewhere (93 false positives in 186 rows). Before it: no slice is confirmed or likely"
@@ -160,7 +160,7 @@ def test_a_real_file_without_a_confirmed_slice_is_no_longer_read_unguided() -> N
     assert event.predicate is not None
     assert event.gated is None  # nothing is known of it that the gate could ask about
     event = chosen_for(load_verdicts(VERDICTS / "wice_claim.gpt-4-0613.jsonl"), "precision")
-    assert (event.predicate, event.standing) == (None, None)
+    assert (event.predicate, event.evidence) == (None, None)
 
 
 SCALE = OutputScale(kind="choice", labels=("orders", "support", "staff"))

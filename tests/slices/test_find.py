@@ -48,7 +48,7 @@ KEYS = (
         "direction",
         "parts",
     ),
-    *("expected_gain", "consistency", "confirmed", "prompt_target", "standing", "bound", "within"),
+    *("expected_gain", "consistency", "confirmed", "prompt_target", "evidence", "bound", "within"),
 )
 
 
