@@ -424,7 +424,7 @@ def load_run(run: str = "latest", *, workspace: str | Path | None = None) -> Run
     """Open a finished optimization run again, to read it or to decide about it.
 
     Args:
-        run: A run's id, the beginning of one, or `latest`.
+        run: A run's id, the beginning of one, its name, or `latest`.
         workspace: The folder of the workspace.
     """
     from .actions.run_summary import read_optimization

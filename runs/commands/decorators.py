@@ -361,8 +361,8 @@ def named_run(
     come_to: Collection[str] = (),
     unfinished: bool = False,
 ) -> str:
-    """Return the id of the run that a person means by an id, its beginning, or `latest`; see
-    `find_run`.
+    """Return the id of the run that a person means by an id, its beginning, its name, or `latest`;
+    see `find_run`.
 
     Raises:
         InputError: There is no workspace or no such run, or there are several.

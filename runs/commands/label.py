@@ -116,9 +116,9 @@ def label(
 ) -> None:
     """Label the rows of QUEUE, one key each; what judges say of them is not shown.
 
-    QUEUE is a run's id, the beginning of one, or `latest`; --rows makes one, and without either the
-    queues are listed. Each label is kept at once: stop with q, or in any other way, and the same
-    command goes on. With a pipe on stdin each line is an answer.
+    QUEUE is a run's id, the beginning of one, its name, or `latest`; --rows makes one, and without
+    either the queues are listed. Each label is kept at once: stop with q, or in any other way, and
+    the same command goes on. With a pipe on stdin each line is an answer.
 
     With --out the labels of QUEUE, or of all queues, are written with the columns of their rows. Of
     a row that was labelled several times the latest label counts; the column sampling_probability

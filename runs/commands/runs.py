@@ -15,7 +15,7 @@ from ...judges.errors import InputError
 from ..config.environment import read_environment
 from ..results import RunList
 from ..store.jobs import Job, JobQueue
-from ..store.journal import list_runs
+from ..store.journal import RunRecord, get_run, list_runs
 from ..terminal import answer, inline, progress_on_stderr, say, say_json, say_table, simulated_mark
 from .decorators import (
     PlaceType,
@@ -56,15 +56,16 @@ Share:    judgewright runs show latest --out report --format md
 def runs() -> None:
     """List, show, compare and resume runs, and the jobs that the page started.
 
-    RUN is a run's id, the beginning of one, or `latest`; JOB is a job's id, or the beginning of
-    one.
+    RUN is a run's id, the beginning of one, a name that you gave it, or `latest`; JOB is a job's
+    id, or the beginning of one.
     """
 
 
 @runs.command("list", epilog="Example:  judgewright runs list")
 @takes("limit", 50, "Show at most so many.", low=1)
+@takes("tag", None, "Only runs that have this tag.")
 @reads_workspace
-def list_(limit: int, workspace: Workspace, as_json: bool) -> None:
+def list_(limit: int, tag: str | None, workspace: Workspace, as_json: bool) -> None:
     """List the runs of this workspace, newest first, with what each is about, its figure and how it
     ended; then the jobs that are not done or made no run.
     """
@@ -72,6 +73,7 @@ def list_(limit: int, workspace: Workspace, as_json: bool) -> None:
     jobs = [job for job in queue.list() if job.state != "done" or job.run_id is None]
     # Reading the database would make one.
     records = list_runs(workspace.database)[::-1] if workspace.exists else ()
+    records = [record for record in records if tag is None or tag in record.tags]
     lines: list[RunLine] = []
     if records:
         from ..actions.run_summary import uncounted
@@ -87,7 +89,8 @@ def list_(limit: int, workspace: Workspace, as_json: bool) -> None:
             }
         )
         return
-    say(str(RunList(lines)) if records else "no runs here yet; try: judgewright demo")
+    none = "no runs here yet; try: judgewright demo" if tag is None else f"no run has tag {tag!r}"
+    say(str(RunList(lines)) if records else none)
     if len(records) > limit:
         say(f"{len(records) - limit:,} more; --limit shows them")
     if jobs:
@@ -102,6 +105,38 @@ def list_(limit: int, workspace: Workspace, as_json: bool) -> None:
 def _job_line(job: Job, *, ours: bool) -> tuple[str, ...]:
     state = job.state if ours or job.state == "done" else f"{job.state}, not yours"
     return job.job_id, state, job.run_id or "", inline(job.title), inline(job.message)
+
+
+@runs.command("name", epilog="Example:  judgewright runs name latest stricter-numbers")
+@click.argument("run")
+@click.argument("name", default="")
+@writes_workspace
+def name_(run: str, name: str, workspace: Workspace, as_json: bool) -> None:
+    """Call RUN by a NAME, which then stands for it wherever an id does; without one it has none."""
+    from ..store.run_names import mark_run
+
+    marked = mark_run(workspace.database, named_run(workspace, run, kinds=()), name=name)
+    _say_marks(marked, as_json=as_json)
+
+
+@runs.command(epilog="Example:  judgewright runs tag latest october faq")
+@click.argument("run")
+@click.argument("tags", nargs=-1, required=True, metavar="TAG...")
+@takes("remove", False, "Take these tags away.")
+@writes_workspace
+def tag(run: str, tags: tuple[str, ...], remove: bool, workspace: Workspace, as_json: bool) -> None:
+    """Give RUN tags to find it by, on the page and in `runs list --tag`."""
+    from ..store.run_names import mark_run
+
+    record = get_run(workspace.database, named_run(workspace, run, kinds=()))
+    marks = set(record.tags) - set(tags) if remove else {*record.tags, *tags}
+    _say_marks(mark_run(workspace.database, record.run_id, tags=marks), as_json=as_json)
+
+
+def _say_marks(run: RunRecord, *, as_json: bool) -> None:
+    body = {"run": run.run_id, "name": run.name, "tags": list(run.tags)}
+    tags = f"; tags: {' '.join(run.tags)}" if run.tags else ""
+    answer(body, f"run {run.run_id}: {run.name or 'no name'}{tags}", as_json=as_json)
 
 
 @runs.command(epilog=SHOWS)

@@ -36,14 +36,13 @@ def say_runs(lines: Iterable[RunLine]) -> None:
         state = "open" if open_queue else line.info.state
         is_marked = line.simulated and not line.model.startswith("simulated")
         model = f"{line.model} [SIMULATED]" if is_marked else line.model
-        cells.append(
-            (line.info.run_id, line.info.kind, state, line.data, line.judge, model, figure, ended)
-        )
-    say_table(
-        ("run", "kind", "state", "data", "judge", "model", "figure (95 %)", "decision"),
-        cells,
-        left=8,
-    )
+        called = " ".join((line.info.name, *(f"#{tag}" for tag in line.info.tags))).strip()
+        about = (line.info.kind, state, line.data, line.judge, model, figure, ended)
+        cells.append((line.info.run_id, called, *about))
+    head = ("run", "name", "kind", "state", "data", "judge", "model", "figure (95 %)", "decision")
+    if not any(cell[1] for cell in cells):
+        head, cells = head[:1] + head[2:], [cell[:1] + cell[2:] for cell in cells]
+    say_table(head, cells, left=len(head))
 
 
 def say_course(run: RunSummary) -> None:

@@ -85,6 +85,7 @@ class TableQuery:
     kind: str = ""
     outcome: str = ""
     data: str = ""
+    tag: str = ""
     sort: str = "started"
     rising: bool = False
 
@@ -116,13 +117,15 @@ def choose_lines(lines: Iterable[RunLine], query: TableQuery) -> list[RunLine]:
     words = query.words.casefold().split()
     chosen: list[RunLine] = []
     for line in lines:
+        called = (line.info.run_id, line.info.name, *line.info.tags)
         text = " ".join(
-            (line.info.run_id, line.about, line.data, line.judge, line.model, line.settled)
+            (*called, line.about, line.data, line.judge, line.model, line.settled)
         ).casefold()
         fits = (
             query.kind in ("", line.info.kind)
             and query.outcome in ("", line.outcome)
             and query.data in ("", line.data)
+            and query.tag in ("", *line.info.tags)
         )
         if fits and all(word in text for word in words):
             chosen.append(line)

@@ -50,6 +50,7 @@ as it lives.
 """
 BYTES_HERE = 5_000_000
 """The size of data files up to which the server itself works out what is shown of their rows."""
+_STATES = "SELECT run_id, state, updated, name, tags FROM run LEFT JOIN run_name USING (run_id)"
 KEPT_LINES = 5_000
 """Lines of the table of runs."""
 KEPT_EXPORTS = 8
@@ -162,25 +163,25 @@ class AppState:
         """
         if not self.workspace.exists:
             raise InputError(f"there is no run {run_id!r}: nothing was run here yet")
-        rows = self.workspace.database.read(
-            "SELECT state, updated FROM run WHERE run_id = ?", (run_id,)
-        )
-        state, updated = rows[0] if rows else ("", "")
-        return self._record(run_id, state, updated)
+        row = self.workspace.database.read(f"{_STATES} WHERE run_id = ?", (run_id,))
+        return self._record(*row[0]) if row else self._record(run_id, "", "", None, None)
 
     def records(self) -> list[RunRecord]:
         """Return every run in the order they were created, each as `record` does."""
         if not self.workspace.exists:
             return []
-        rows = self.workspace.database.read("SELECT run_id, state, updated FROM run ORDER BY seq")
-        return [self._record(run_id, state, updated) for run_id, state, updated in rows]
+        return [
+            self._record(*row) for row in self.workspace.database.read(f"{_STATES} ORDER BY seq")
+        ]
 
-    def _record(self, run_id: str, state: str, updated: str) -> RunRecord:
+    def _record(
+        self, run_id: str, state: str, updated: str, name: str | None, tags: str | None
+    ) -> RunRecord:
         if state == "running":  # a process that is killed leaves this behind
             return without_row_ids(get_run(self.workspace.database, run_id))
         # Some configurations are long: they are read once, and not for every page.
         return self._records.get(
-            (run_id, state, updated),
+            (run_id, state, updated, name, tags),
             lambda: without_row_ids(get_run(self.workspace.database, run_id)),
         )
 

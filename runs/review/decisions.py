@@ -13,6 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from ...judges import InputError, write_beside
 from ..actions.edit_run import require_edit
 from ..actions.run_summary import read_optimization
+from ..store.run_names import mark_run
 from .app_state import AppState
 from .forms import field_of
 from .next_run import hunk_comments
@@ -59,6 +60,14 @@ def edit(state: AppState, request: Request) -> Response:
     return _queue(state, "Try your edit", arguments, run_id)
 
 
+def name(state: AppState, request: Request) -> Response:
+    """Give a run the name and the tags that the form has."""
+    run_id = state.record(request.path_params["run"]).run_id
+    words = field_of(request, "name").strip(), field_of(request, "tags").split()
+    mark_run(state.workspace.database, run_id, name=words[0], tags=words[1])
+    return RedirectResponse(f"/runs/{run_id}", 303)
+
+
 def _queue(state: AppState, title: str, arguments: Sequence[str], run_id: str) -> Response:
     job = state.queue(title, arguments, about=run_id)
     return RedirectResponse(f"/jobs/{job.job_id}", 303)
@@ -71,4 +80,5 @@ def _named(numbers: Sequence[int]) -> str:
 ADDRESSES = (
     Address("/runs/{run}/decide", decide, "POST"),
     Address("/runs/{run}/edit", edit, "POST"),
+    Address("/runs/{run}/name", name, "POST"),
 )

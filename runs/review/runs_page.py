@@ -30,7 +30,7 @@ def runs(state: AppState, request: Request) -> Response:
         lines = choose_lines([line_of(state, info) for info in records], query)
         page = Paged(lines, number, RUNS_PER_PAGE)
         listed = list(page.items)
-    texts = {name: getattr(query, name) for name in ("words", "kind", "outcome", "data")}
+    texts = {name: getattr(query, name) for name in ("words", "kind", "outcome", "data", "tag")}
     filters = {name: text for name, text in texts.items() if text}
     order = {"sort": query.sort, "rising": "1"} if query.rising else {"sort": query.sort}
     return state.page(
@@ -42,6 +42,7 @@ def runs(state: AppState, request: Request) -> Response:
         paging=urlencode(filters | order),
         total=len(records),
         kinds=sorted({info.kind for info in records}),
+        tags=sorted({tag for info in records for tag in info.tags}),
         outcomes=RUN_OUTCOMES,
         root=str(state.place.address or state.root.resolve()),
     )
@@ -56,6 +57,7 @@ def read_query(request: Request) -> TableQuery:
         kind=query.get("kind", ""),
         outcome=query.get("outcome", ""),
         data=query.get("data", ""),
+        tag=query.get("tag", ""),
         sort=sort if sort in SORTED_BY else "started",
         rising=query.get("rising") == "1",
     )
@@ -65,7 +67,8 @@ def line_of(state: AppState, info: RunRecord) -> RunLine:
     """Return a run's line; that of a run under way is made anew each time."""
     if info.state == "running":
         return describe_run(state.workspace, info)
-    return state.lines.get((info.run_id, info.updated), lambda: describe_run(state.workspace, info))
+    key = (info.run_id, info.updated, info.name, info.tags)
+    return state.lines.get(key, lambda: describe_run(state.workspace, info))
 
 
 ADDRESSES = (Address("/", runs),)

@@ -44,6 +44,9 @@ class RunRecord:
     pid: int
     """Process of the last session."""
     host: str
+    name: str = ""
+    """What people call it; no two runs have the same."""
+    tags: tuple[str, ...] = ()
 
 
 def create_run(database: Database, kind: str, config: Mapping[str, Any]) -> str:  # Any: JSON
@@ -112,7 +115,7 @@ def find_run(
     """Return the id of the run that a person means.
 
     Args:
-        name: An id, the beginning of one run's id alone, or `latest`.
+        name: An id, the beginning of one run's id alone, a run's name, or `latest`.
         kinds: What the command is for, such as `optimize`: `latest` is the latest of these, and the
             beginning of an id is compared with these; all unless given.
         come_to: `latest` has written an event of one of these kinds.
@@ -141,6 +144,8 @@ def find_run(
     fitting = [run_id for run_id, _ in runs if name and run_id.startswith(name)]
     if name in fitting or database.read("SELECT 1 FROM run WHERE run_id = ?", (name,)):
         return name
+    if named := database.read("SELECT run_id FROM run_name WHERE name = ?", (name,)):
+        return named[0][0]
     if not fitting:
         raise _unknown(name)
     if len(fitting) > 1:
@@ -296,7 +301,10 @@ class RunJournal:
         return events, head
 
 
-_SELECT = "SELECT run_id, kind, state, config_json, created, updated, pid, host FROM run"
+_SELECT = (
+    "SELECT run_id, kind, state, config_json, created, updated, pid, host, name, tags FROM run"
+    " LEFT JOIN run_name USING (run_id)"
+)
 _CREATE = """
 INSERT INTO run (run_id, kind, state, config_json, created, updated, pid, host) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """  # noqa: E501
@@ -321,7 +329,7 @@ def _link(head: bytes, seq: int, kind: str, content: str, created: str) -> bytes
 
 
 def _run(database: Database, row: tuple[Any, ...]) -> RunRecord:  # Any: SQL values
-    run_id, kind, state, config, created, updated, pid, host = row
+    run_id, kind, state, config, created, updated, pid, host, name, tags = row
     # A process that was killed could not say that it stopped.
     if state == "running" and not database.is_at_work(run_id, Holder(pid=pid, host=host)):
         state = "stopped"
@@ -334,6 +342,8 @@ def _run(database: Database, row: tuple[Any, ...]) -> RunRecord:  # Any: SQL val
         updated=updated,
         pid=pid,
         host=host,
+        name=name or "",
+        tags=tuple((tags or "").split()),
     )
 
 

@@ -64,6 +64,9 @@ def merge(source: Database, target: Database) -> Merged:
     calls, differing = _merge_calls(source, target)
     attempts = _merge_attempts(source, target)
     events = sum(_merge_run(source, target, run_id, since) for run_id, since in ahead.items())
+    # A name that another run has there is left out; the tags are not.
+    for columns in (("run_id", "name", "tags"), ("run_id", "tags")):
+        _copy(source, target, "run_name", columns)
     return Merged(
         runs=len(ahead),
         events=events,

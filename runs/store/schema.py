@@ -237,6 +237,15 @@ CREATE TABLE bank (
 );
 """  # noqa: E501
 
+_RUN_NAMES = """
+-- What people call a run, wherever an id stands, and the tags to find it by, with spaces between them.
+CREATE TABLE run_name (
+    run_id TEXT PRIMARY KEY REFERENCES run (run_id),
+    name TEXT UNIQUE,
+    tags TEXT NOT NULL
+);
+"""  # noqa: E501
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("spine", _SPINE),
     Migration("known rows", _KNOWN_ROWS),
@@ -246,6 +255,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("sides", _SIDES),
     Migration("leases", _LEASES),
     Migration("banks", _BANKS),
+    Migration("run names", _RUN_NAMES),
 )
 """Every upgrade in order; a file's `user_version` says how many of them it has."""
 

@@ -73,6 +73,25 @@ def test_every_run_is_listed_and_shown(golden: Path) -> None:
     assert "precision" in run(golden / "demo", "runs", "show", DEMO).output
 
 
+def test_a_run_of_then_gets_a_name_and_tags_by_which_it_is_found(golden: Path) -> None:
+    """The workspace is upgraded, with a copy of what it was; every command takes the name."""
+    run(golden, "runs", "name", FINISHED, "first-accept")
+    run(golden, "runs", "tag", "first-accept", "november", "faq")
+    run(golden, "runs", "tag", "first-accept", "faq", "--remove")
+    assert as_json(golden, "runs", "tag", "latest", "november")["run"] == UNFINISHED
+    listed = as_json(golden, "runs", "list", "--tag", "november")["runs"]
+    assert [entry["name"] for entry in listed] == ["", "first-accept"]
+    assert [entry["tags"] for entry in listed] == [["november"], ["november"]]
+    assert run(golden, "runs", "list", "--tag", "none").output == "no run has tag 'none'\n"
+    assert "first-accept #november" in run(golden, "runs", "list").output
+    shown = run(golden, "runs", "show", "first-accept").output.splitlines()[0]
+    assert shown.startswith(f"Run {FINISHED} (first-accept): optimize, done")
+    assert shown.endswith("; tags: november")
+    assert as_json(golden, "runs", "show", "first-accept")["name"] == "first-accept"
+    assert "{+" in run(golden, "diff", "first-accept").output
+    assert list((golden / ".judgewright").glob("*.backup"))
+
+
 def test_a_finished_run_is_read_and_exported(golden: Path, tmp_path: Path) -> None:
     """Its diff, its flips, its report in every format."""
     assert "{+" in run(golden, "diff", FINISHED).output

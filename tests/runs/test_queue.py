@@ -218,6 +218,8 @@ RUNS = {
     "runs show --out report": (),
     "runs resume": (),
     "runs edit": ("criteria.txt",),
+    "runs name": ("stricter-numbers",),
+    "runs tag": ("faq",),
     "diff": (),
     "slices": (),
     "accept": (),
@@ -234,14 +236,14 @@ def test_the_commands_that_take_a_run_are_known() -> None:
 def test_every_command_takes_latest_and_the_beginning_of_an_id(
     made: Made, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A bench that came later is not the latest optimization; `show` shows any kind of run."""
+    """A bench that came later is not the latest optimization; `show` and `name` take any run."""
     with Workspace(made.root) as place:
         set_state(place.database, create_run(place.database, "bench", {}), "done")
     (made.root / "criteria.txt").write_text("Compare each number and name with the source.")
     said: list[dict[str, Any]] = []
     names = (made.run_id, "latest", made.run_id[:-1])
     for name in names[1:] if command in ("accept", "reject") else names:
-        if command == "runs show" and name == "latest":
+        if command in ("runs show", "runs name", "runs tag") and name == "latest":
             continue
         code = run(*command.split(), name, *RUNS[command], "--json")
         body = json.loads(capsys.readouterr().out)

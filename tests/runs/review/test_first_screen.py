@@ -133,3 +133,29 @@ def test_a_look_in_any_case_is_planned_from_the_run_itself(desk: TestClient, own
     status, to = post(desk, f"/runs/{own.run_id}/next", look_anyway="yes")
     assert status == 303
     assert "look_anyway=yes" in to
+
+
+def test_a_run_is_named_and_tagged_in_place_and_found_by_it(desk: TestClient, own: Made) -> None:
+    """On its own page; the table shows both and is narrowed by a tag; words find them too."""
+    status, to = post(desk, f"/runs/{own.run_id}/name", name="stricter", tags=" faq  october ")
+    assert (status, to) == (303, f"/runs/{own.run_id}")
+    page = desk.get(to).text
+    assert 'value="stricter"' in page
+    assert 'value="faq october"' in page
+    other = retold(own, config={}, events={})
+    for query in ("tag=faq", "words=stricter", "words=october"):
+        listed = desk.get(f"/?{query}").text
+        assert f'href="/runs/{own.run_id}">stricter</a>' in listed
+        assert other.run_id not in listed
+    assert other.run_id in desk.get("/").text
+    assert "<option selected>faq</option>" in desk.get("/?tag=faq").text
+
+
+def test_a_name_that_is_none_is_refused_and_says_why(desk: TestClient, own: Made) -> None:
+    """And nothing is changed."""
+    for name in ("two words", "<b>x</b>", "latest"):
+        status, text = post(desk, f"/runs/{own.run_id}/name", name=name, tags="")
+        assert status == 404
+        assert "is no name of a run" in text or "could be taken for" in text
+    with Workspace(own.root) as place:
+        assert get_run(place.database, own.run_id).name == ""
