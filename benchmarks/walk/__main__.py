@@ -1,16 +1,20 @@
 """Walk with a real language model as judge and as writer: which ways to use labels help.
 
-    python benchmarks/walk prepare | open | control | table | sealed | gate | status  [--folder F]
+    python benchmarks/walk prepare [--used FOLDER] | go  [--folder FOLDER]
 
-`prepare` draws the rows of three tasks of `../shared/data` and writes the list of their ids.
-`open` writes what can be asked at this stage into files under `ask` (rows to judge) and `write`
-(requests to a writer, word for word), entered in `READY`; run again it reads the replies beside
-them and goes on. `control` asks for more: a session that answers fifty rows with four cases each
-reads two hundred cases. `table` is of the open rows, each judged by what the other fold made.
-`sealed` and `gate` wait for `default.json`, which names the arm of each task that the open rows
-chose and the date: {"date": "...", "arms": {"groundedness": "D", ...}}. The gate looks once a task;
-only then are the other arms asked about the sealed rows. Rows, requests and replies stay in the
-folder.
+`prepare` draws the rows of three tasks of `../shared/data`, apart from those of an earlier walk,
+and writes the list of their ids. `go` reads the replies that have come and writes what can be asked
+next into files under `ask` (rows to judge) and `write` (requests to a writer, word for word),
+entered in `READY`; those without a whole reply stand in `WAITING`. Run it again and again.
+
+Each task goes its own way: the arms on the open rows, each row judged by what was made of the other
+folds; then `open_table.md`, and in `default.json`, with the time, the arm that the rule chooses;
+only then the sealed rows of the baseline and that arm, and the one look of the gate
+(`gate.TASK.json`); then the other arm's sealed rows as measurement, and `sealed_table.md`. What
+happens stands in `STATUS`. Rows, requests and replies stay in the folder.
+
+The rule, fixed before a row was read: of the arms whose precision rose on the open rows the one
+goes to the gate whose chance there times believed gain is greatest. Where none rose none goes.
 """
 
 from __future__ import annotations
@@ -19,14 +23,16 @@ import argparse
 import fcntl
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from arms import ARMS, CONTROLS, OBJECTIVE, Bench, arms_of
-from drawn_rows import TASKS, prepare
+from arms import ARMS, OBJECTIVE, WRITTEN, Bench
+from drawn_rows import FOLDS, TASKS, prepare
 from request_files import Exchange, Missing
-from tables import NOTE, belief, table, tokens_a_row
+from tables import NOTE, promises, table, tokens_a_row
 
 from judgewright.judges import Dataset, JudgedDataset, JudgePrompt, SealedRows, write_beside
 from judgewright.optimize import gate
@@ -40,26 +46,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "command",
-        choices=["prepare", "open", "control", "table", "sealed", "gate", "status"],
-    )
-    parser.add_argument("--folder", type=Path, default=Path("/tmp/walk"))
+    parser.add_argument("command", choices=["prepare", "go"])
+    parser.add_argument("--folder", type=Path, default=Path("/tmp/walk2"))
+    parser.add_argument("--used", type=Path, default=Path("/tmp/walk"), help="of an earlier walk")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
-    walk = Walk(options.folder)
     lock = (options.folder / "lock").open("w")
     fcntl.flock(lock, fcntl.LOCK_EX)  # until the end: the map is one file
     if options.command == "prepare":
-        print(prepare(options.folder / "data"))
-    elif options.command == "status":
-        print("\n".join(walk.exchange.status()))
+        print(prepare(options.folder / "data", options.used / "data"))
     else:
-        getattr(walk, options.command)()
+        Walk(options.folder).go()
 
 
 class Walk:
-    """The commands, all on one folder."""
+    """All tasks, in one folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -69,144 +70,121 @@ class Walk:
             for name, task in TASKS.items()
         }
 
+    @cached_property
+    def database(self) -> SqliteDatabase:
+        """The workspace with the gate's ledger, opened once: it is locked."""
+        return SqliteDatabase(self.folder / "workspace.db")
+
     def note(self, text: str) -> None:
-        """Add a line to the log."""
+        """Add a line to the log, once."""
         log = self.folder / "STATUS"
         if text not in (log.read_text() if log.exists() else ""):
             with log.open("a") as lines:
                 lines.write(f"{time.strftime('%H:%M', time.gmtime())} {text}\n")
 
-    def open(self) -> None:
-        """Ask what can be asked about the open rows."""
+    def go(self) -> None:
+        """Take each task as far as its replies allow; an error of one does not stop the others."""
         for name, bench in self.benches.items():
-            self._all(name, arms_of(bench.task, sealed=False), bench.across_folds)
+            try:
+                self._task(name, bench)
+            except Exception as error:  # noqa: BLE001
+                self.note(f"{name}: ERROR {type(error).__name__}: {error}")
+        write_beside(self.folder / "WAITING", "".join(f"{x}\n" for x in self.exchange.waiting()))
 
-    def control(self) -> None:
-        """Ask whether a session learns from the cases of the rows before."""
-        for name, bench in self.benches.items():
-            arms = CONTROLS if name == "groundedness" else ["G"]
-            self._all(name, list(arms), bench.across_folds)
+    def _task(self, name: str, bench: Bench) -> None:
+        opened = self._answered(ARMS, bench.across_folds)
+        self._answered([WRITTEN], lambda arm: bench.made(arm, None))
+        if len(opened) < len(ARMS):
+            return
+        believed = promises(opened, bench.folds(), self._groups(bench))
+        words = {arm: str(one) for arm, one in believed.items()}
+        self._table(bench, "open", opened, words)
+        default = self._default(
+            name,
+            {
+                arm: one.promised
+                for arm, one in believed.items()
+                if one.chance.measured["precision"] > 0
+            },
+            words,
+        )
+        decided = self.folder / f"gate.{name}.json"
+        if not decided.exists():
+            if default is None:
+                write_beside(decided, json.dumps({"outcome": "not sent"}))
+            elif len(self._answered(["A", default], bench.sealed)) == 2:
+                self._gate(name, bench, default)
+            else:
+                return
+        sealed = self._answered(ARMS, bench.sealed)
+        if len(sealed) == len(ARMS):
+            self._table(bench, "sealed", sealed, words)
+            self.note(f"{name}: all is answered")
 
-    def table(self) -> None:
-        """Write the table of the open rows."""
-        parts: list[str] = []
-        for name, bench in self.benches.items():
-            arms = arms_of(bench.task, sealed=False)
-            arms += [arm for arm in CONTROLS if self.exchange.knows(f"{name} open {arm} ")]
-            judged = self._all(name, arms, bench.across_folds)
-            tokens = {
-                arm: tokens_a_row(bench.made(arm, None if arm == "A" else 0), side)
-                for arm, side in judged.items()
-            }
-            groups = len({row.group for row in bench.rows("sealed").rows})
-            if "A" in judged:
-                parts += [f"## {name}", table(judged, tokens, groups=groups, believed=True)]
-                parts.append(self._writers(name, "open"))
-                parts.append(NOTE.format(arms=len(judged) - 1, groups=groups))
-        text = "\n\n".join(["# Open rows, across two folds", *parts]) + "\n"
-        write_beside(self.folder / "open_table.md", text)
-        print(text)
-
-    def sealed(self) -> None:
-        """Ask about the sealed rows: the default first, the other arms once the gate has looked."""
-        default = self._default()
-        parts: list[str] = []
-        for name, bench in self.benches.items():
-            decided = self.folder / f"gate.{name}.json"
-            arms = arms_of(bench.task, sealed=True)
-            if not decided.exists():
-                arms = ["A", default[name]]
-            judged = self._all(name, arms, bench.sealed)
-            if not decided.exists() or len(judged) < len(arms):
-                continue
-            tokens = {arm: tokens_a_row(bench.made(arm, None), judged[arm]) for arm in judged}
-            groups = len({row.group for row in bench.rows("sealed").rows})
-            parts += [f"## {name}", table(judged, tokens, groups=groups, believed=False)]
-            parts += [self._writers(name, "open"), self._believed(bench)]
-        if parts:
-            text = "\n\n".join(["# Sealed rows", *parts]) + "\n"
-            write_beside(self.folder / "sealed_table.md", text)
-            print(text)
-
-    def gate(self) -> None:
-        """Let the gate look at each task's default, once all its rows are answered."""
-        default = self._default()
-        database = SqliteDatabase(self.folder / "workspace.db")
-        for name, bench in self.benches.items():
-            arm, path = default[name], self.folder / f"gate.{name}.json"
-            if path.exists():
-                print(f"{name}, {arm}: the gate has looked: {path}")
-                continue
-            if len(self._all(name, ["A", arm], bench.sealed)) < 2:
-                continue
-            rows = bench.rows("sealed")
-            prompts = {bench.made(one, None).version: one for one in ("A", arm)}
-
-            def judge(
-                prompt: JudgePrompt,
-                some: Dataset,
-                repeat: int,
-                bench: Bench = bench,
-                prompts: dict[str, str] = prompts,
-            ) -> JudgedDataset:
-                # A row without a verdict stays without: it is not asked again.
-                whole = bench.sealed(prompts[prompt.version])
-                ids = {row.id for row in some.rows}
-                return whole.only([i for i, r in enumerate(whole.dataset.rows) if r.id in ids])
-
-            decision = gate(
-                bench.made("A", None),
-                bench.made(arm, None),
-                SealedRows(rows, name="holdout", groups=len({r.group for r in rows.rows})),
-                OBJECTIVE,
-                judge=judge,
-                ledger=HoldoutLedger(database),
-                run_id=create_run(database, "optimize", {"name": name}),
-            )
-            write_beside(path, json.dumps(asdict(decision), default=str, indent=1))
-            print(f"{name}, {arm}: {decision.outcome}: {decision.reason}")
-
-    def _writers(self, name: str, part: str) -> str:
-        """Say how many requests the writers of each arm answered, those of all rows too."""
-        lines = ["Requests to a writer, B2 after those of C:"]
-        for arm in ("B", "C", "B2"):
-            for where in ("fold 0", "fold 1", "all open rows"):
-                count, tokens = self.exchange.written(f"{name} {part} {arm} {where} ")
-                if count:
-                    lines.append(f"- {arm}, {where}: {count}, about {tokens:,} tokens with replies")
-        return "\n".join(lines)
-
-    def _believed(self, bench: Bench) -> str:
-        """Say what the open rows had made believe of each arm."""
-        arms = arms_of(bench.task, sealed=False)
-        base = bench.across_folds("A")
-        groups = len({row.group for row in bench.rows("sealed").rows})
-        lines = ["Believed of the open rows:"]
-        for arm in arms[1:]:
-            words = belief(base, bench.across_folds(arm), groups, len(arms) - 1)
-            lines.append(f"- {arm}: {words}")
-        return "\n".join(lines)
-
-    def _default(self) -> dict[str, str]:
+    def _default(self, name: str, promised: dict[str, float], words: dict[str, str]) -> str | None:
+        """Return the arm that goes to the gate; choose it once, by the rule."""
         path = self.folder / "default.json"
-        if not path.exists():
-            raise SystemExit("the sealed rows wait for default.json, with the date of the choice")
-        stated = json.loads(path.read_text())
-        arms = stated.get("arms", {})
-        if not stated.get("date") or not all(arms.get(name) in ARMS for name in TASKS):
-            raise SystemExit("default.json needs a date, and an arm for each task")
-        return arms
+        chosen = json.loads(path.read_text()) if path.exists() else {}
+        if name not in chosen:
+            date = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            arm = max(promised, key=lambda one: promised[one], default=None)
+            chosen[name] = {"date": date, "arm": arm, "believed": words}
+            write_beside(path, json.dumps(chosen, indent=1))
+            self.note(f"{name}: {arm} goes to the gate")
+        return chosen[name]["arm"]
 
-    def _all(
-        self, name: str, arms: list[str], judge: Callable[[str], JudgedDataset]
-    ) -> dict[str, JudgedDataset]:
-        """Return the arms that are answered, and say what the others wait for."""
-        judged: dict[str, JudgedDataset] = {}
+    def _gate(self, name: str, bench: Bench, arm: str) -> None:
+        """Look once."""
+        rows = bench.rows("sealed")
+        prompts = {bench.made(one, None).version: one for one in ("A", arm)}
+
+        def judge(prompt: JudgePrompt, some: Dataset, repeat: int) -> JudgedDataset:
+            # A row without a verdict stays without: it is not asked again.
+            whole = bench.sealed(prompts[prompt.version])
+            ids = {row.id for row in some.rows}
+            return whole.only([i for i, row in enumerate(whole.dataset.rows) if row.id in ids])
+
+        decision = gate(
+            bench.made("A", None),
+            bench.made(arm, None),
+            SealedRows(rows, name="holdout", groups=self._groups(bench)),
+            OBJECTIVE,
+            judge=judge,
+            ledger=HoldoutLedger(self.database),
+            run_id=create_run(self.database, "optimize", {"name": name}),
+        )
+        text = json.dumps({"arm": arm} | asdict(decision), default=str, indent=1)
+        write_beside(self.folder / f"gate.{name}.json", text)
+        self.note(f"{name}, {arm}: {decision.outcome}: {decision.reason}")
+
+    def _table(
+        self, bench: Bench, kind: str, judged: dict[str, JudgedDataset], words: dict[str, str]
+    ) -> None:
+        name = bench.task.name
+        without = 0 if kind == "open" else None
+        tokens = {arm: tokens_a_row(bench.made(arm, without), side) for arm, side in judged.items()}
+        lines = [f"## {name}\n\n{bench.task.note}\n", table(judged, tokens, believed=words), ""]
+        lines.append("Requests to a writer, and their tokens with replies:")
+        for where in (*(f"fold {fold}" for fold in range(FOLDS)), "all open rows"):
+            count, size = self.exchange.written(f"{name} open {WRITTEN} {where}")
+            rows = where if where == "all open rows" else f"all but {where}"
+            lines.append(f"- {rows}: {count}, about {size:,} tokens")
+        write_beside(self.folder / f"{kind}.{name}.md", "\n".join(lines))
+        parts = [part.read_text() for part in sorted(self.folder.glob(f"{kind}.*.md"))]
+        text = "\n\n".join([f"# The {kind} rows", *parts, NOTE])
+        write_beside(self.folder / f"{kind}_table.md", f"{text}\n")
+
+    def _groups(self, bench: Bench) -> int:
+        return len({row.group for row in bench.rows("sealed").rows})
+
+    def _answered(self, arms: Iterable[str], of: Callable[[str], Any]) -> dict[str, Any]:
+        """Return what the replies give for the arms; the others wait."""
+        judged: dict[str, Any] = {}
         for arm in arms:
             try:
-                judged[arm] = judge(arm)
-            except Missing as missing:
-                print(f"{name} {arm}: {missing}")
+                judged[arm] = of(arm)
+            except Missing:
+                continue
         return judged
 
 

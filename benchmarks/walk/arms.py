@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-from drawn_rows import Task, read_rows
-from request_files import ALONE, PLAIN, WITH_CASES, Exchange, Missing
+from drawn_rows import FOLDS, Task, read_folds, read_rows
+from request_files import Exchange, Missing
 
 from judgewright.judges import CaseBank, Cases, Dataset, JudgedDataset, JudgePrompt
 from judgewright.optimize import (
     Goal,
     NoProposal,
     PhraseIndex,
-    RunSettings,
     Study,
     Target,
     TextGrad,
@@ -26,37 +24,19 @@ from judgewright.optimize import (
     check_candidate,
     column_values,
     default_loss,
-    find_target,
     read_objective,
 )
-from judgewright.optimize.brief import Attempt
 from judgewright.optimize.options import BRIEF_TOKENS
 
 OBJECTIVE = read_objective("raise precision; recall may fall by 10 points")
 ARMS = {
     "A": "as it ships",
-    "A'": "as it ships, asked again",
-    "B": "TextGrad, view errors, one step",
-    "B2": "TextGrad, view all, two steps",
     "C": "study: TextGrad, view all, one step",
     "D": "four decided cases, near, balanced",
-    "F": "four decided cases, random, balanced",
-    "CD": "C with D's cases",
-    "D10": "D asked again, ten rows a file",
-    "G": "64 decided cases, the same for all rows",
 }
-CONTROLS = ("D10", "G")
-"""Asked only where somebody wants them."""
-COUNT, MANY = 4, 64
-SEED = 0
-
-
-def arms_of(task: Task, *, sealed: bool) -> list[str]:
-    """Return the arms of a task."""
-    dropped = {*CONTROLS} if sealed else {*CONTROLS, "A'"}
-    if task.name != "groundedness":
-        dropped.add("CD")
-    return [arm for arm in ARMS if arm not in dropped]
+WRITTEN = "C"
+"""The arm whose prompt a model writes."""
+CASES = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,22 +48,30 @@ class Bench:
     exchange: Exchange
     say: Callable[[str], None]
 
-    def rows(self, part: str, fold: int | None = None) -> Dataset:
+    def rows(self, part: str) -> Dataset:
         """Return rows of a part."""
-        return read_rows(self.folder / "data", self.task, part, fold)
+        return read_rows(self.folder / "data", self.task, part)
+
+    def folds(self) -> list[list[int]]:
+        """Return positions of the open rows of each fold."""
+        number = read_folds(self.folder / "data", self.task)
+        rows = self.rows("open").rows
+        return [
+            [i for i, row in enumerate(rows) if number[row.id] == fold] for fold in range(FOLDS)
+        ]
 
     def across_folds(self, arm: str) -> JudgedDataset:
-        """Return all open rows, each judged by what was made of the other fold."""
+        """Return all open rows, each judged by what was made of the other folds."""
         whole = self.rows("open")
         if arm == "A":
-            return self.exchange.judge(self.task.prompt, whole, self._what("open", arm))
+            return self.exchange.judge(self.task.prompt, whole, f"{self.task.name} open A")
         waiting: list[Exception] = []
         parts: list[JudgedDataset] = []
-        for fold in (0, 1):
-            what = self._what("open", arm, f"fold {fold}")
+        for fold, positions in enumerate(self.folds()):
+            held = _rows_at(whole, positions)
             try:
-                prompt = self.made(arm, 1 - fold)
-                parts.append(self._asked(arm, prompt, self.rows("open", fold), what))
+                what = f"{self.task.name} open {arm} fold {fold}"
+                parts.append(self.exchange.judge(self.made(arm, fold), held, what))
             except Missing as error:
                 waiting.append(error)
         if waiting:
@@ -95,96 +83,60 @@ class Bench:
 
     def sealed(self, arm: str) -> JudgedDataset:
         """Return all sealed rows, judged by what was made of all open rows."""
-        prompt = self.made(arm, None)
-        what = self._what("sealed", arm)
-        return self._asked(arm, prompt, self.rows("sealed"), what)
+        what = f"{self.task.name} sealed {arm}"
+        return self.exchange.judge(self.made(arm, None), self.rows("sealed"), what)
 
-    def _asked(self, arm: str, prompt: JudgePrompt, rows: Dataset, what: str) -> JudgedDataset:
-        most = PLAIN if prompt.cases is None or arm == "G" else WITH_CASES
-        return self.exchange.judge(
-            prompt,
-            rows,
-            what,
-            repeat=int(arm in ("A'", "D10")),
-            most=ALONE if arm == "D10" else most,
-        )
-
-    def made(self, arm: str, fold: int | None) -> JudgePrompt:
-        """Make an arm's judge from the rows of a fold; from all open rows without one."""
-        prompt = self.task.prompt
-        if arm in ("B", "B2", "C", "CD"):
-            prompt = self._written("C" if arm == "CD" else arm, fold)
-        if arm in ("D", "D10", "F", "CD", "G"):
-            training = self.rows("open", fold)
-            bank = CaseBank.of(training.rows, training.labels, prompt.inputs)
-            by = {"F": "random", "G": "fixed"}.get(arm, "near")
-            count = MANY if arm == "G" else COUNT
-            prompt = replace(prompt, cases=Cases(bank=bank, count=count, by=by))
+    def made(self, arm: str, without: int | None) -> JudgePrompt:
+        """Make an arm's judge from the open rows without a fold; from all of them with None."""
+        prompt, whole = self.task.prompt, self.rows("open")
+        folds = enumerate(self.folds())
+        training = sorted(i for fold, rows in folds if fold != without for i in rows)
+        if arm == WRITTEN:
+            judged = self.exchange.judge(prompt, whole, f"{self.task.name} open A")
+            where = "all open rows" if without is None else f"fold {without}"
+            return self._studied(judged.only(training), f"{self.task.name} open {arm} {where}")
+        if arm == "D":
+            rows = _rows_at(whole, training)
+            bank = CaseBank.of(rows.rows, rows.labels, prompt.inputs)
+            return replace(prompt, cases=Cases(bank=bank, count=CASES, by="near"))
         return prompt
 
-    def _written(self, arm: str, fold: int | None) -> JudgePrompt:
-        first = self._step(arm, self.task.prompt, fold, step=1)
-        return self._step(arm, first, fold, step=2) if arm == "B2" else first
-
-    def _step(self, arm: str, prompt: JudgePrompt, fold: int | None, *, step: int) -> JudgePrompt:
-        """Take one step from a prompt; what breaks a rule, or nothing, leaves it as it is."""
-        shipped, training = self.task.prompt, self.rows("open", fold)
-        all_open = self.exchange.judge(shipped, self.rows("open"), self._what("open", "A"))
-        ids = {row.id for row in training.rows}
-        in_use = all_open.only([i for i, row in enumerate(all_open.dataset.rows) if row.id in ids])
-        where = "all open rows" if fold is None else f"fold {fold}"
-        judged, past = in_use, ()
-        if prompt.version != shipped.version:
-            what = self._what("open", "C", f"again on the rows it is from, {where}")
-            judged = self.exchange.judge(prompt, training, what)
-            past = (Attempt(prompt=prompt, kept=True),)
-        view = "errors" if arm == "B" else "all"
-        goal = self._goal(in_use, by_slice=view == "errors")
-        brief: Any = build_brief(
-            prompt,
-            judged,
-            goal=goal,
-            past=past,
-            in_use=None if judged is in_use else in_use,
-            budget=BRIEF_TOKENS[view],
-        )
-        if view == "all":
-            columns = column_values(judged, columns=self.task.columns)
-            brief = replace(Study.of(brief), columns=columns)
-        what = self._what("open", "C" if (arm, step) == ("B2", 1) else arm, where, f"step {step}")
+    def _studied(self, judged: JudgedDataset, what: str) -> JudgePrompt:
+        """Take one step; what breaks a rule, or nothing, leaves the prompt as it ships."""
+        shipped, training = self.task.prompt, judged.dataset.rows
+        target = Target(predicate=None, why="all rows are read")
+        goal = Goal(objective=OBJECTIVE, target=target, loss=default_loss(OBJECTIVE))
+        brief: Any = build_brief(shipped, judged, goal=goal, budget=BRIEF_TOKENS["all"])
+        columns = column_values(judged, columns=self.task.columns)
         bench = Workbench(
             ask=self.exchange.write_as(what),
             train=Trial(judged=judged, losses=goal.row_losses(judged)),
+            dataset=judged.dataset,
             try_out=_no_trial,
-            seed=SEED,
+            seed=0,
         )
-        proposer = TextGrad(parts=("criteria", "anchors"), view=view)
-        proposal = proposer.propose(prompt, brief, bench, step=step)
+        proposer = TextGrad(parts=("criteria", "anchors"), view="all")
+        brief = replace(Study.of(brief), columns=columns)
+        proposal = proposer.propose(shipped, brief, bench, step=1)
         if isinstance(proposal, NoProposal):
             self.say(f"{what}: no proposal: {proposal.reason}")
-            return prompt
+            return shipped
         broken = check_candidate(
             shipped,
             proposal.prompt,
-            phrases=PhraseIndex(training.rows),
+            phrases=PhraseIndex(training),
             editable=proposer.parts,
-            training=training.rows,
+            training=training,
         )
         if broken:
             self.say(f"{what}: breaks a rule: {'; '.join(one.detail for one in broken)}")
-            return prompt
+            return shipped
         return proposal.prompt
 
-    def _goal(self, in_use: JudgedDataset, *, by_slice: bool) -> Goal:
-        target = Target(predicate=None, why="all rows are read")
-        if by_slice:
-            services: Any = SimpleNamespace(record=lambda event: None)
-            settings = RunSettings(slice_columns=self.task.columns, seed=SEED)
-            target = find_target(in_use, OBJECTIVE, services, settings)
-        return Goal(objective=OBJECTIVE, target=target, loss=default_loss(OBJECTIVE))
 
-    def _what(self, part: str, arm: str, *more: str) -> str:
-        return " ".join((self.task.name, part, arm, *more))
+def _rows_at(dataset: Dataset, positions: list[int]) -> Dataset:
+    rows = [dataset.rows[i] for i in positions]
+    return Dataset.of(rows, labels=dataset.labels, name=dataset.name)
 
 
 def _no_trial(*_: object) -> Trial:

@@ -1,6 +1,7 @@
-"""Draw the rows of the walk: for each task open rows in two folds, and sealed rows apart from them.
+"""Draw the rows of the walk: for each task open rows in folds, and sealed rows apart from them.
 
 Rows that share a group, the text that makes the groups, or nearly all of their words stay together.
+Where one of them was drawn in an earlier walk none is drawn.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from judgewright.judges import (
 )
 
 DATA = Path(__file__).resolve().parents[3] / "shared/data"
-SEED = 37
+SEED = 38
 PARTS = {"sealed": 250, "open": 200}
+FOLDS = 5
 Line = dict[str, Any]  # Any: JSON
 
 
@@ -47,6 +49,8 @@ class Task:
     """Rows of a group."""
     shares: Mapping[str, float]
     """Of each sub-set that is used in all rows."""
+    note: str
+    """What the rows are, for the tables."""
 
     @property
     def prompt(self) -> JudgePrompt:
@@ -55,8 +59,6 @@ class Task:
 
     def decision(self, line: Line) -> str | None:
         """Return the stratum of a row's label; None where the row is left out."""
-        if self.name == "context_relevance":
-            return str(int(line["label"]))
         if self.name == "answer_relevance" and 0.7 <= line["label"] < 0.8:
             return None
         return str(line["label"] >= (0.8 if self.name == "answer_relevance" else 1))
@@ -66,27 +68,32 @@ class Task:
 TASKS = {
     "groundedness": Task(
         name="groundedness", file="groundedness_multi", label_scale="binary",
-        limited="source", characters=1000, most=3,
+        limited="source", characters=2000, most=4,
         columns=("dataset", "task_type", "granularity", "model", "domain", "source_words",
                  "statement_words"),
-        shares={"begin": 0.19, "climate_fever": 0.19, "factcheck_gpt": 0.19, "q2_wow": 0.19,
-                "expertqa": 0.13, "faithbench": 0.11},
+        shares={"qags_cnndm": 0.25, "summedits": 0.16, "qags_xsum": 0.13, "aggrefact_cliff": 0.13,
+                "lfqa_verification": 0.1, "factscore": 0.08, "aggrefact_goyal21": 0.07,
+                "mtrag_human": 0.06, "wice": 0.02},
+        note="Sub-sets that the first walk did not use: summaries, claims, long answers.",
     ),
     "context_relevance": Task(
-        name="context_relevance", file="context_relevance_trec_dl", label_scale="0..3@2",
-        limited="passage", characters=1000, most=8,
-        columns=("dataset", "query_type", "question_word", "query_words", "passage_words",
+        name="context_relevance", file="context_relevance_handeval", label_scale="binary",
+        limited="passage", characters=2000, most=8,
+        columns=("dataset", "question_word", "query_words", "passage_words",
                  "query_term_overlap"),
-        shares={"trec_dl19": 0.36, "trec_dl20": 0.43, "trec_dl23_llmjudge": 0.21},
+        shares={"handeval_asqa": 0.3, "handeval_qampari": 0.26, "handeval_rag_bench": 0.26,
+                "handeval_eli5": 0.18},
+        note="A set that the first walk did not use: rows where language models disagreed.",
     ),
-    # Without mtrag_appropriateness: people saw a conversation that is no input here.
+    # Its other sub-sets have fewer than ten fresh rows each that people did not find relevant. In
+    # mtrag_appropriateness people saw a conversation that is no input here.
     "answer_relevance": Task(
         name="answer_relevance", file="answer_relevance_human", label_scale="probability@0.8",
-        limited="answer", characters=1200, most=3,
-        columns=("dataset", "generator", "domain", "query_words", "answer_words"),
-        shares={"expertqa_informativeness": 0.3, "alce_utility_eli5": 0.23,
-                "alce_utility_asqa": 0.18, "expertqa_usefulness": 0.18,
-                "haluquestqa_relevance": 0.11},
+        limited="answer", characters=2000, most=6,
+        columns=("generator", "domain", "query_words", "answer_words"),
+        shares={"expertqa_informativeness": 1.0},
+        note="A sub-set of the first walk with fresh rows: positive where experts called a passage "
+        "of an answer very relevant (1), negative where a bit relevant or less (up to .67).",
     ),
 }
 # fmt: on
@@ -113,34 +120,49 @@ def read_lines(task: Task) -> list[tuple[Line, str]]:
     return lines
 
 
-def clusters_of(task: Task, lines: Sequence[tuple[Line, str]]) -> list[list[int]]:
-    """Return positions of rows that have to stay together."""
-    clusters = Clusters(len(lines))
+def clusters_of(task: Task, lines: Sequence[tuple[Line, str]], used: Path) -> list[list[int]]:
+    """Return positions of rows that have to stay together, without what an earlier walk used.
+
+    Args:
+        task: The task.
+        lines: Its rows.
+        used: The folder with the rows of the earlier walk.
+    """
+    texts = [{one: str(line[one]) for one in task.prompt.inputs} for line, _ in lines]
+    names = [[("group", str(line["group_id"]))] for line, _ in lines]
+    of_id = {
+        line["id"]: str(line["group_id"])
+        for line in map(json.loads, (DATA / f"{task.file}.jsonl").read_text().splitlines())
+    }
+    for path in sorted(used.glob("*.jsonl")):
+        for line in map(json.loads, path.read_text().splitlines()):
+            if all(line.get(one) for one in task.prompt.inputs):
+                texts.append({one: str(line[one]) for one in task.prompt.inputs})
+                names.append([("group", of_id[line["id"]])] if line["id"] in of_id else [])
+    first_input = task.prompt.inputs[0]
+    clusters = Clusters(len(texts))
     first: dict[tuple[str, str], int] = {}
-    for i, (line, _) in enumerate(lines):
-        text = " ".join(str(line[task.prompt.inputs[0]]).lower().split())
-        for key in (("group", str(line["group_id"])), ("text", text)):
+    for i, inputs in enumerate(texts):
+        for key in (*names[i], ("text", " ".join(inputs[first_input].lower().split()))):
             clusters.join(first.setdefault(key, i), i)
-    whole = [
-        Row(id=str(i), inputs={one: str(line[one]) for one in task.prompt.inputs})
-        for i, (line, _) in enumerate(lines)
-    ]
-    alone = [Row(id=row.id, inputs={"text": row.inputs[task.prompt.inputs[0]]}) for row in whole]
+    whole = [Row(id=str(i), inputs=inputs) for i, inputs in enumerate(texts)]
+    alone = [Row(id=row.id, inputs={"text": row.inputs[first_input]}) for row in whole]
     join_near_duplicates(whole, clusters)
     join_near_duplicates(alone, clusters)
     members: defaultdict[int, list[int]] = defaultdict(list)
-    for i in range(len(lines)):
+    for i in range(len(texts)):
         members[clusters.find(i)].append(i)
-    return list(members.values())
+    return [rows for rows in members.values() if rows[-1] < len(lines)]
 
 
-def draw(task: Task) -> dict[str, list[Line]]:
+def draw(task: Task, used: Path) -> dict[str, list[Line]]:
     """Draw the rows of each part; those that are open have a fold."""
     rng = random.Random(SEED)
     lines = read_lines(task)
-    together = clusters_of(task, lines)
+    together = clusters_of(task, lines, used)
     rng.shuffle(together)
-    wanted = {part: _quotas(task, lines, rows) for part, rows in PARTS.items()}
+    fresh = [lines[i] for members in together for i in members]
+    wanted = {part: _quotas(task, fresh, rows) for part, rows in PARTS.items()}
     drawn: dict[str, list[Line]] = {part: [] for part in PARTS}
     for number, members in enumerate(together):
         rng.shuffle(members)
@@ -162,7 +184,7 @@ def draw(task: Task) -> dict[str, list[Line]]:
         for i in fitting(part):
             line, stratum = lines[i]
             wanted[part][line["dataset"], stratum] -= 1
-            own = {name: line[name] for name in ("id", *task.prompt.inputs, "label")}
+            own = {name: line[name] for name in ("id", "dataset", *task.prompt.inputs, "label")}
             own |= {name: line.get(name) for name in task.columns} | {"group_id": f"g{number}"}
             drawn[part].append(own)
     _set_folds(drawn["open"], rng)
@@ -187,7 +209,7 @@ def _quotas(task: Task, lines: Sequence[tuple[Line, str]], rows: int) -> Counter
 
 
 def _set_folds(lines: list[Line], rng: random.Random) -> None:
-    """Put the groups into two folds that have about as many rows of each sub-set."""
+    """Put the groups into folds that have about as many rows of each sub-set."""
     groups: defaultdict[str, list[Line]] = defaultdict(list)
     for line in lines:
         groups[line["group_id"]].append(line)
@@ -196,22 +218,20 @@ def _set_folds(lines: list[Line], rng: random.Random) -> None:
     order.sort(key=lambda group: -len(group))
     sizes: Counter[tuple[int, str]] = Counter()
     for group in order:
-        fold = min(
-            (0, 1), key=lambda f: (sum(sizes[f, one["dataset"]] for one in group), sizes[f, ""])
-        )
+        names = [line["dataset"] for line in group]
+        fold = min(range(FOLDS), key=lambda f: (sum(sizes[f, n] for n in names), sizes[f, ""]))
         for line in group:
             line["fold"] = fold
-            sizes[fold, line["dataset"]] += 1
-            sizes[fold, ""] += 1
+            sizes.update([(fold, line["dataset"]), (fold, "")])
 
 
-def prepare(folder: Path) -> str:
+def prepare(folder: Path, used: Path) -> str:
     """Write the rows of all tasks and the list of their ids; return what was drawn."""
     folder.mkdir(parents=True, exist_ok=True)
     report: list[str] = []
     ids: list[str] = []
     for task in TASKS.values():
-        for part, lines in draw(task).items():
+        for part, lines in draw(task, used).items():
             path = folder / f"{task.name}.{part}.jsonl"
             path.write_text("".join(json.dumps(line) + "\n" for line in lines))
             ids += [f"{task.name} {part} {line.get('fold', '-')} {line['id']}" for line in lines]
@@ -231,24 +251,23 @@ def prepare(folder: Path) -> str:
     return "\n".join(report)
 
 
-def read_rows(folder: Path, task: Task, part: str, fold: int | None = None) -> Dataset:
-    """Read a part of a task's rows; with `fold` only that fold's."""
-    path = folder / f"{task.name}.{part}.jsonl"
+def read_rows(folder: Path, task: Task, part: str) -> Dataset:
+    """Read a part of a task's rows."""
     prompt = task.prompt
     dataset = load_dataset(
-        path,
+        folder / f"{task.name}.{part}.jsonl",
         inputs=prompt.inputs,
         scale=prompt.scale,
         label_scale=parse_label_scale(task.label_scale),
         group="group_id",
     )
-    folds = {
-        line["id"]: line.pop("fold", None)
-        for line in map(json.loads, path.read_text().splitlines())
-    }
     rows = [
-        replace(row, meta={name: row.meta[name] for name in task.columns})
-        for row in dataset.rows
-        if fold is None or folds[row.id] == fold
+        replace(row, meta={name: row.meta[name] for name in task.columns}) for row in dataset.rows
     ]
     return Dataset.of(rows, labels=dataset.labels, name=task.name)
+
+
+def read_folds(folder: Path, task: Task) -> dict[str, int]:
+    """Return the fold of each open row by its id."""
+    lines = (folder / f"{task.name}.open.jsonl").read_text().splitlines()
+    return {line["id"]: line["fold"] for line in map(json.loads, lines)}

@@ -30,13 +30,11 @@ from judgewright.judges import (
 )
 from judgewright.judges.models.tokens import approximate_tokens
 
-PLAIN, WITH_CASES, ALONE = 100, 60, 10
-"""Rows of a file at most; where each row has its own cases, and where a session should see few of
-the other rows' cases.
-"""
+PLAIN, WITH_CASES = 100, 40
+"""Rows of a file at most, and where each row has its own cases."""
 SETTLED = 60
 """Seconds that a whole reply has to rest before it is read, once and for all."""
-STILL = 900
+STILL = 3600
 """Seconds after which an unfinished file of replies counts as all there is."""
 _HEAD = """\
 # {rows} rows to judge
@@ -83,32 +81,22 @@ class Exchange:
 
     folder: Path
 
-    def judge(
-        self,
-        prompt: JudgePrompt,
-        rows: Dataset,
-        what: str,
-        *,
-        repeat: int = 0,
-        most: int = PLAIN,
-    ) -> JudgedDataset:
+    def judge(self, prompt: JudgePrompt, rows: Dataset, what: str) -> JudgedDataset:
         """Return the rows with the replies read by the product; write what nobody was asked yet.
 
         Args:
             prompt: The judge.
             rows: What it judges.
             what: Task and arm, for the map.
-            repeat: Which repetition of the same requests this is.
-            most: Rows of a file.
 
         Raises:
             Missing: Rows are not answered; a row that a finished file leaves out is unscored.
         """
         known, replies = self._asked(), self.replies()
-        keys = [_key(prompt.messages(row), repeat) for row in rows.rows]
+        keys = [_key(prompt.messages(row)) for row in rows.rows]
         new = [i for i, key in enumerate(keys) if key not in known]
         if new:
-            self._write(prompt, [(rows.rows[i], keys[i]) for i in new], what, most)
+            self._write(prompt, [(rows.rows[i], keys[i]) for i in new], what)
             raise Missing(f"{what}: asked now")
         awaited = {known[key] for key in keys if not self._done(known[key])}
         if awaited:
@@ -160,33 +148,33 @@ class Exchange:
                     texts.setdefault(file["keys"][row - 1], reply)
         return texts
 
-    def knows(self, what: str) -> bool:
-        """Whether rows were asked for what begins so in the map."""
-        return any(file["what"].startswith(what) for file in self._map()["ask"].values())
-
     def written(self, what: str) -> tuple[int, int]:
         """Return how many writers' requests begin so in the map, and their tokens with replies."""
         names = [name for name, of in self._map()["write"].items() if of.startswith(what)]
         paths = [path for name in names for path in (self.folder / "write").glob(f"{name}.*md")]
         return len(names), sum(approximate_tokens(path.read_text()) for path in paths)
 
-    def status(self) -> list[str]:
-        """Say of each file of a judge how many rows are answered, and what looks wrong."""
+    def waiting(self) -> list[str]:
+        """Return the lines of `READY` whose replies are not there, and what looks wrong in others'
+        replies.
+        """
+        path = self.folder / "READY"
+        ready = {Path(line.split()[0]).stem: line for line in path.read_text().splitlines()}
         lines: list[str] = []
         for name, file in self._map()["ask"].items():
-            path = self.folder / "ask" / f"{name}.reply.jsonl"
-            total = len(file["keys"])
-            grades = [_grade(reply) for _, reply in dict(_reply_lines(path)).items()]
-            note = f"{len(grades)} of {total} answered"
-            if grades:
-                counts = {grade: grades.count(grade) for grade in sorted(set(grades))}
-                note += f", grades {counts}" + (" ALL THE SAME" if len(counts) == 1 else "")
-                note += " INCOMPLETE" if len(grades) < total else ""
-            lines.append(f"ask/{name}: {file['what']}: {note}")
-        for name, what in self._map()["write"].items():
-            there = (self.folder / "write" / f"{name}.reply.md").exists()
-            lines.append(f"write/{name}: {what}: {'answered' if there else 'awaited'}")
-        return lines
+            replies = _reply_lines(self.folder / "ask" / f"{name}.reply.jsonl")
+            answered, total = len(replies), len(file["keys"])
+            grades = {_grade(reply) for _, reply in replies}
+            if answered < total:
+                lines.append(f"{ready[name]}; {answered} of {total} answered")
+            elif len(grades) == 1 or "?" in grades:
+                lines.append(f"LOOK AT {ready[name]}: grades {grades}")
+        written = self.folder / "write"
+        return lines + [
+            ready[name]
+            for name in self._map()["write"]
+            if not (written / f"{name}.reply.md").exists()
+        ]
 
     def _taken(self, path: Path, *, whole: bool = True) -> str | None:
         """Return a reply as it was when it was first read; what is changed later does not count.
@@ -207,11 +195,9 @@ class Exchange:
         whole = len(_reply_lines(path)) >= len(self._map()["ask"][name]["keys"])
         return self._taken(path, whole=whole) is not None
 
-    def _write(
-        self, prompt: JudgePrompt, rows: list[tuple[Row, str]], what: str, most: int
-    ) -> None:
+    def _write(self, prompt: JudgePrompt, rows: list[tuple[Row, str]], what: str) -> None:
         random.Random(what).shuffle(rows)
-        count = -(-len(rows) // most)
+        count = -(-len(rows) // (PLAIN if prompt.cases is None else WITH_CASES))
         for first in range(count):
             part = rows[first::count]
             contents = self._map()
@@ -252,24 +238,18 @@ class Exchange:
         write_beside(self.folder / "map.json", json.dumps(contents, indent=1))
 
 
-def _key(messages: Sequence[Message], repeat: int) -> str:
+def _key(messages: Sequence[Message], repeat: int = 0) -> str:
     content = json.dumps([[m.role, m.content] for m in messages] + [repeat])
     return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
 
 
 def _judge_file(prompt: JudgePrompt, rows: Sequence[Row], reply_file: Path) -> str:
     messages = [prompt.messages(row) for row in rows]
-    begin = ""
-    if prompt.cases is not None:
-        cases = {prompt.shown_cases.text(row) for row in rows}
-        begin = cases.pop() if len(cases) == 1 and len(rows) > 1 else ""
     shared = "\n\n".join(f"## {one.role} message\n\n{one.content}" for one in messages[0][:-1])
     end = prompt.reply.strip()
-    if begin:
-        shared += f"\n\n## How each user message begins\n\n{begin.rstrip()}"
     parts = [_HEAD.format(rows=len(rows), shared=shared, reply=end)]
     for number, one in enumerate(messages, 1):
-        own = one[-1].content.removeprefix(begin).removesuffix(end).rstrip()
+        own = one[-1].content.removesuffix(end).rstrip()
         parts.append(f"### row {number:03d}\n\n{own}\n\n")
     parts.append(_TAIL.format(rows=len(rows), path=reply_file))
     return "".join(parts)
