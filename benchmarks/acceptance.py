@@ -14,7 +14,7 @@ part, which the product never sees. What has the largest chance goes to the gate
 chance, and so does, as a first look too, what an earlier version would have sent: the last prompt
 that the search kept. Printed are the mean chance and the share accepted, accepts by either rule,
 how many accepts each limit of the chance would lose, with 40 holdouts drawn for each candidate from
-the evaluation part, and by how much changes on selection rows, as measured and as believed,
+the evaluation part, and by how much changes on selection rows, as measured and as estimated,
 overstate those on the evaluation part.
 """
 
@@ -241,7 +241,7 @@ def walk(task: Task, dataset: Dataset, client: Client, split: int, *, rows: int)
     objective = read_objective(task.text, target=task.target, guards=task.guards)
     walked, evaluation = cut(dataset, split, rows=rows)
     proposer, steps = (TextGrad(), 3) if split % 2 else (Mipro(), 2)
-    settings = RunSettings(steps=steps, seed=split, shares=SHARES, look_anyway=True)
+    settings = RunSettings(steps=steps, seed=split, shares=SHARES, gate_anyway=True)
     services = open_services(client, proposer, f"{task.file} {task.target} {split}")
     parts = split_rows(prompt, walked, services, settings)
     baseline = benchmark(prompt, parts, services, settings)

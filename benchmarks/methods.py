@@ -248,7 +248,7 @@ def run_method(start: Start, method: str, proposer: Proposer, target: Target) ->
     plain = RunSettings(shares=SHARES)
     settings = RunSettings(
         steps=max(1, start.budget // _step_most(start, proposer, plain)),
-        look_anyway=True,
+        gate_anyway=True,
         seed=start.split,
         unguided=method == UNGUIDED,
         shares=SHARES,

@@ -1,4 +1,4 @@
-"""What is believed of a candidate's true changes, after what was measured on the open rows.
+"""The estimate of a candidate's true changes, after what was measured on the open rows.
 
 What prompts changed on rows that they were not written from is no guess that has to be drawn
 towards zero: only that the best of several is flattered, and that one more writing will differ, is

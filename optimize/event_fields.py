@@ -37,7 +37,7 @@ def _stored_names(cls: type[Any]) -> set[str]:
         if "flat" in one.metadata:
             names |= _stored_names(one.metadata["flat"])
         elif "rest" not in one.metadata:
-            names.add(_stored_name(one))
+            names |= {_stored_name(one), one.metadata.get("was", one.name)}
     return names
 
 
@@ -55,6 +55,8 @@ def _read(
     values: dict[str, Any] = {}
     for one in _own_fields(cls):
         about, name = one.metadata, _stored_name(one)
+        if name not in payload:
+            name = about.get("was", name)
         if "rest" in about:
             values[one.name] = {key: value for key, value in payload.items() if key not in names}
         elif "flat" in about:

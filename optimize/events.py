@@ -144,7 +144,7 @@ class SliceChosen(RunEvent):
     )
     """Columns that were not searched, each with the reason."""
     notes: tuple[str, ...] | None = field(default=None, metadata=_OMIT)
-    evidence: str | None = field(default=None, metadata={"stored": "standing", **_OMIT})
+    evidence: str | None = field(default=None, metadata={"was": "standing", **_OMIT})
     """How sure the chosen slice is; None where none was searched for or found, and in older runs.
     """
 
@@ -282,7 +282,7 @@ class ChancesReckoned(RunEvent):
     """By metric, by how much more the arm's prompts change the rows that they were written from."""
 
     @property
-    def believed(self) -> Json:
+    def estimate(self) -> Json:
         """The fields of `Chance` for what went to the gate."""
         return self.candidates[self.chosen or 0] if self.own is None else self.own
 
@@ -357,8 +357,12 @@ class Evidence:
         default=None, metadata={"of": FloorRecord, **_OMIT}
     )
     equal_gain: Json | None = field(default=None, metadata=_OMIT)
-    believed: Mapping[str, Json] | None = field(default=None, metadata=_OMIT)
-    """By metric, the `change` that was believed in before the look, with its `error`."""
+    estimated: Mapping[str, Json] | None = field(
+        default=None, metadata={"was": "believed", **_OMIT}
+    )
+    """By metric, the `change` that was estimated from the open rows before the look, with its
+    `error`.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

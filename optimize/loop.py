@@ -248,8 +248,8 @@ def decide_on_holdout(run: RunContext, best: Survivor | None) -> Decision | None
         if best is None or best.prompt is run.prompt:
             outcome, why = why_no_candidate(_proposals(run))
             alone = (
-                "; another threshold alone has too small a chance for a look (--look-anyway"
-                " takes it)"
+                "; another threshold alone is too unlikely to be accepted, so the holdout stays"
+                " sealed (--gate-anyway tests it all the same)"
             )
             reason = f"{why}{alone}" if best else why
         run.services.record(
@@ -274,7 +274,7 @@ def decide_on_holdout(run: RunContext, best: Survivor | None) -> Decision | None
             f" {why_no_candidate(_proposals(run))[1]}"
         )
         decision = replace(decision, reason=reason)
-    event = read_as(GateDecided, {**decision.to_json(), "believed": best.believed})
+    event = read_as(GateDecided, {**decision.to_json(), "estimated": best.estimated})
     run.services.record(event)
     return decision
 

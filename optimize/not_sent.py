@@ -1,5 +1,5 @@
-"""Why no look is spent on a candidate, in plain words: what the rows can show, what it promises,
-and three ways on.
+"""Why a candidate is not sent to the gate, in plain words: what was measured, what the holdout can
+show, and what to do next.
 """
 
 from __future__ import annotations
@@ -43,14 +43,13 @@ class NotSent:
 
     def explain(self) -> str:
         """Say it in sentences."""
-        word = in_words(self.chance.accepted)
         numbered = "; ".join(
             f"({number}) {way}" for number, way in enumerate(self._ways(), start=1)
         )
         return (
-            f"the chance of acceptance is too small ({word}), so no look was spent and the holdout"
-            f" stays fresh. What these rows can show: {self._shown()}. What {self.version}"
-            f" promises: {self._promise()}. Ways on: {numbered}"
+            f"the best new prompt, {self.version}, changed {self._measured()} on the open rows, but"
+            f" {self._shown()}: acceptance is {in_words(self.chance.accepted)}, so the holdout was"
+            f" not opened and its next test is as strict as before. What to do next: {numbered}"
         )
 
     def _shown(self) -> str:
@@ -59,33 +58,32 @@ class NotSent:
             f"{self.rows:,} holdout rows in {self.groups:,} groups",
         )
         if self.groups < MIN_GROUPS:
-            return (
-                f"nothing yet, as {where} are too few (at least {MIN_GROUPS} groups have to bear on"
-                f" {metric})"
-            )
+            return f"{where} are too few to show anything (at least {MIN_GROUPS} groups are needed)"
         seen = int((self.changes.metrics[0].rows > 0).sum())
         error = math.sqrt(float(self.changes.covariance[0, 0]) * seen / self.groups)
         quantiles = NormalDist().inv_cdf(1 - self.alpha) + NormalDist().inv_cdf(POWER)
         return (
-            f"on {where}, a gain of {metric} from about {quantiles * error:.3f} on, in four of five"
-            " cases"
+            f"{where} show a gain of {metric} reliably only from about {quantiles * error:.3f} on"
         )
 
-    def _promise(self) -> str:
-        target, expected = self.objective.target, self.chance.expected
-        parts = [f"{target} {expected[target]:+.3f} ± {self.chance.error[target]:.3f}"]
+    def _measured(self) -> str:
+        target, chance = self.objective.target, self.chance
+        parts = [
+            f"{target} by {chance.measured[target]:+.3f} (estimate for new rows"
+            f" {chance.expected[target]:+.3f} ± {chance.error[target]:.3f})"
+        ]
         for guard in self.objective.guards:
             parts.append(
-                f"{guard.metric} {expected[guard.metric]:+.3f} (a loss under {guard.margin:g} is"
-                " allowed)"
+                f"{guard.metric} by {chance.measured[guard.metric]:+.3f} (estimate"
+                f" {chance.expected[guard.metric]:+.3f}; a loss under {guard.margin:g} is allowed)"
             )
-        return ", ".join(parts)
+        return " and ".join(parts)
 
     def _ways(self) -> list[str]:
-        """Return what would make an accept about as likely as not, and the look that can be had in
+        """Return what would make an accept about as likely as not, and the test that can be had in
         any case.
         """
-        anyway = "look all the same: --look-anyway"
+        anyway = "test it on the holdout all the same: --gate-anyway"
         more, guard = self._labels(), self._looser(self.groups)
         if more or guard:
             return [*filter(None, (more, guard)), anyway]
@@ -95,7 +93,7 @@ class NotSent:
                     f"label about {(times - 1) * self.labelled:,} more rows and {guard}",
                     anyway,
                 ]
-        another = "find a prompt that promises more, with more --steps or another --optimizer-model"
+        another = "find a better prompt, with more --steps or another --optimizer-model"
         enough = f"{TIMES[-1]} times these labels would not be enough for this one"
         return [
             f"{another}; {enough}{', nor a looser guard' if self.objective.guards else ''}",

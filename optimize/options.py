@@ -190,10 +190,12 @@ class GateOptions:
     )
     least_chance: float = _gate(
         0.015,
-        "No look is spent on a candidate whose chance of being accepted is under this; the run ends"
-        " as not sent.",
+        "A candidate less likely than this to be accepted is not sent to the gate, so that the"
+        " holdout stays sealed.",
     )
-    look_anyway: bool = _gate(False, "Put the best candidate through the gate whatever its chance.")
+    gate_anyway: bool = _gate(
+        False, "Test the best candidate on the holdout however unlikely it is to be accepted."
+    )
     by: str | None = option(
         "Output", None, "Column of the closing table [default: dataset, if there is one]."
     )

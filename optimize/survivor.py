@@ -51,8 +51,8 @@ class Survivor:
         return not self.why_not_sent
 
     @property
-    def believed(self) -> dict[str, dict[str, float]]:
-        """The change of each metric that is believed in, with its error."""
+    def estimated(self) -> dict[str, dict[str, float]]:
+        """The change of each metric that is estimated from the open rows, with its error."""
         chance = self.chance
         return {
             name: {"change": change, "error": chance.error[name]}
@@ -190,7 +190,7 @@ def choose_survivor(run: RunContext, search: Search) -> Survivor | None:
 
 
 def _is_sent(run: RunContext, chance: Chance) -> bool:
-    return run.settings.look_anyway or chance.accepted >= run.settings.least_chance
+    return run.settings.gate_anyway or chance.accepted >= run.settings.least_chance
 
 
 def _reckoned(

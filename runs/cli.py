@@ -92,6 +92,7 @@ RETIRED = {
     "--tree": "type `--where 'SLICE and CONDITION'`; a poorer part is listed under its slice",
     "--candidates": "a step asks for one proposal; raise --steps instead",
     "--estimand": "`gate --unlabelled` decides about new groups like these",
+    "--look-anyway": "type `--gate-anyway`",
     "--gradients": "a step has one gradient, over the whole brief; raise --steps instead",
     "--hunks": "`accept RUN --hunks 1,3` has the gate decide about some of the hunks",
 }

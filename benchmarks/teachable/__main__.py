@@ -392,7 +392,7 @@ def _optimizing(place: Place, arm: Arm, steps: int, notes: Notes) -> Iterator[tu
     ledger.counted = place.record
     loss = _plain_loss(place.task) if arm.plain_loss else None
     settings = RunSettings(
-        steps=steps, seed=place.seed, shares=SHARES, loss=loss, look_anyway=True, **arm.settings
+        steps=steps, seed=place.seed, shares=SHARES, loss=loss, gate_anyway=True, **arm.settings
     )
     try:
         with (

@@ -14,7 +14,7 @@ only then the sealed rows of the baseline and that arm, and the one look of the 
 happens stands in `STATUS`. Rows, requests and replies stay in the folder.
 
 The rule, fixed before a row was read: of the arms whose precision rose on the open rows the one
-goes to the gate whose chance there times believed gain is greatest. Where none rose none goes.
+goes to the gate whose chance there times estimated gain is greatest. Where none rose none goes.
 """
 
 from __future__ import annotations
@@ -96,14 +96,14 @@ class Walk:
         self._answered([WRITTEN], lambda arm: bench.made(arm, None))
         if len(opened) < len(ARMS):
             return
-        believed = promises(opened, bench.folds(), self._groups(bench))
-        words = {arm: str(one) for arm, one in believed.items()}
+        estimated = promises(opened, bench.folds(), self._groups(bench))
+        words = {arm: str(one) for arm, one in estimated.items()}
         self._table(bench, "open", opened, words)
         default = self._default(
             name,
             {
                 arm: one.promised
-                for arm, one in believed.items()
+                for arm, one in estimated.items()
                 if one.chance.measured["precision"] > 0
             },
             words,
@@ -128,7 +128,7 @@ class Walk:
         if name not in chosen:
             date = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
             arm = max(promised, key=lambda one: promised[one], default=None)
-            chosen[name] = {"date": date, "arm": arm, "believed": words}
+            chosen[name] = {"date": date, "arm": arm, "estimated": words}
             write_beside(path, json.dumps(chosen, indent=1))
             self.note(f"{name}: {arm} goes to the gate")
         return chosen[name]["arm"]
@@ -163,7 +163,7 @@ class Walk:
         name = bench.task.name
         without = 0 if kind == "open" else None
         tokens = {arm: tokens_a_row(bench.made(arm, without), side) for arm, side in judged.items()}
-        lines = [f"## {name}\n\n{bench.task.note}\n", table(judged, tokens, believed=words), ""]
+        lines = [f"## {name}\n\n{bench.task.note}\n", table(judged, tokens, estimated=words), ""]
         lines.append("Requests to a writer, and their tokens with replies:")
         for where in (*(f"fold {fold}" for fold in range(FOLDS)), "all open rows"):
             count, size = self.exchange.written(f"{name} open {WRITTEN} {where}")

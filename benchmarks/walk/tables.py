@@ -20,26 +20,26 @@ METRICS = ("precision", "recall", "accuracy", "kappa")
 NOTE = """\
 Differences to A in brackets: paired, 95 % intervals with errors clustered by group. *At equal
 recall*: precision less that of A's own curve of grades at the arm's recall, thresholds mixed
-between two grades. *Believed*: the change of precision and recall after the correction for the
+between two grades. *Estimated*: the change of precision and recall after the correction for the
 choice among the arms, with a standard error that includes folds and repeated writing; the chance at
-the gate with as many groups as are sealed; chance times believed gain of precision."""
+the gate with as many groups as are sealed; chance times estimated gain of precision."""
 
 
 def table(
     judged: Mapping[str, JudgedDataset],
     tokens: Mapping[str, float],
     *,
-    believed: Mapping[str, str],
+    estimated: Mapping[str, str],
 ) -> str:
     """Return the table of one task in Markdown.
 
     Args:
         judged: By arm, all on the same rows; A is the baseline.
         tokens: Of a row's request, by arm.
-        believed: What is believed of each arm.
+        estimated: What is estimated of each arm.
     """
     lines = [
-        f"| | {' | '.join(METRICS)} | at equal recall | tokens a row | believed of open rows |",
+        f"| | {' | '.join(METRICS)} | at equal recall | tokens a row | estimated of open rows |",
         "|---" * (len(METRICS) + 4) + "|",
     ]
     base = judged["A"]
@@ -51,7 +51,7 @@ def table(
             cells.append(f"{_number(value)}{_difference(change)}")
         gain = None if arm == "A" else equal_gain("precision", base, side)
         cells.append("" if gain is None else _change(gain.change) or gain.reason)
-        cells += [f"{tokens[arm]:,.0f}", believed.get(arm, "")]
+        cells += [f"{tokens[arm]:,.0f}", estimated.get(arm, "")]
         lines.append(f"| {' | '.join(cells)} |")
     counts = [f"{arm} {len(side.scored)} of {side.total}" for arm, side in judged.items()]
     lines += ["", f"Rows with a verdict: {', '.join(counts)}."]
@@ -60,11 +60,11 @@ def table(
 
 @dataclass(frozen=True, kw_only=True)
 class Promise:
-    """What is believed of an arm's true changes, as the product's search reckons it."""
+    """What is estimated of an arm's true changes, as the product's search reckons it."""
 
     chance: Chance
     promised: float
-    """Its chance at the gate times the believed gain of the target."""
+    """Its chance at the gate times the estimated gain of the target."""
 
     def __str__(self) -> str:
         chance = self.chance

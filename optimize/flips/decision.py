@@ -117,4 +117,7 @@ def explain(
 
 
 def _evidence(e_value: float, needed: float) -> str:
-    return f"highest e-value {min(e_value, 1e6):,.1f}, {needed:,.1f} needed"
+    return (
+        f"evidence {min(e_value, 1e6):,.1f}, and {needed:,.1f} decides, which chance alone reaches"
+        f" at most once in {needed:,.0f} times"
+    )

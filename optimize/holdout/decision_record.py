@@ -62,7 +62,7 @@ class Decision:
 
     def __repr__(self) -> str:
         simulated = SIMULATED if self.simulated else ""
-        look = f"look {self.look}, alpha {self.alpha:.4f}, n={self.n:,}{simulated}"
+        look = f"look {self.look}, significance level {self.alpha:.4f}, n={self.n:,}{simulated}"
         return f"Decision({self.outcome}: {self.reason!r}; {look})"
 
     def _repr_html_(self) -> str:
@@ -71,7 +71,7 @@ class Decision:
         answered = (
             f"rows answered: {self.coverage_before:.1%} before, {self.coverage_after:.1%} after"
         )
-        look = f"look {self.look} at this holdout, alpha {self.alpha:.4f}"
+        look = f"look {self.look} at this holdout, significance level {self.alpha:.4f}"
         return html_table(self.to_frame(), title=title, notes=(self.reason, answered, look))
 
     def to_frame(self) -> pd.DataFrame:

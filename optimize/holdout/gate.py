@@ -256,7 +256,7 @@ def _gain_not_shown(
         )
     if target.p > alpha:
         p, most = apart(target.p, alpha)
-        chance = f"p = {p} is above the {most} this look may spend"
+        chance = f"p = {p} is above this look's significance level of {most}"
         return _Weighed("undecided", f"{name} {rose} {values}, but {chance}", more)
     worst = evidence.worst
     if evidence.unanswered and (worst is None or worst.p > alpha):
@@ -323,7 +323,8 @@ def _accepted(evidence: _Evidence, target: Change, alpha: float) -> _Weighed:
     name, values, rose = target.metric, _values(target), _direction(target.metric)[0]
     slice_change = evidence.slice_change
     upper = None if slice_change is None else upper_bound(slice_change)
-    reasons = [f"{name} {rose} {values} on the holdout ({_p(target.p)}, alpha {alpha:.4f})"]
+    tested = f"{_p(target.p)}, significance level {alpha:.4f}"
+    reasons = [f"{name} {rose} {values} on the holdout ({tested})"]
     for guard in evidence.guards:
         sign = sign_of(guard.metric)
         if guard.low is not None:

@@ -10,7 +10,7 @@ from .numbers import number
 from .printing import say_template
 
 MARGIN = "may fall by"
-HEAD = ("", "metric", MARGIN, "e-value for it", "accepts at", "e-value against", "refuses at")
+HEAD = ("", "metric", MARGIN, "evidence for it", "accepts at", "evidence against", "refuses at")
 
 
 def say_gated(gated: Gated) -> None:

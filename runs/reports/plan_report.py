@@ -57,7 +57,7 @@ def detectable_in_words(effect: MinimumDetectableEffect, rows: int) -> list[str]
         spent = "; ".join(effect.spent) or f"{effect.look - 1} looks"
         before = (
             f"; spent on these rows before: {spent}, so that the test is stricter (look"
-            f" {effect.look}, alpha {effect.alpha:.4f})"
+            f" {effect.look}, significance level {effect.alpha:.4f})"
         )
     sentences.append(
         f"It tests on {effect.rows:,} sealed rows in {effect.groups:,} groups{before}."

@@ -21,6 +21,7 @@ from .sentences import (
     describe_equal_gain,
     describe_evidence,
     describe_final,
+    describe_look,
     describe_threshold,
     describe_unanswered,
     gate_sentences,
@@ -81,6 +82,7 @@ def open_templates(package: str = "", *, markup: bool = True, lines: bool = Fals
         "exact": Exact,
         "drawn": drawn,
         "gate_sentences": gate_sentences,
+        "look_sentence": describe_look,
         "chance_sentences": describe_chance,
         "equal_gain_sentences": describe_equal_gain,
         "threshold_sentence": describe_threshold,
@@ -129,7 +131,7 @@ def _flags() -> frozenset[str]:
 
 
 def named_fields(text: str) -> str:
-    """Name options of a run as the form that starts one does: “look anyway” for `--look-anyway`.
+    """Name options of a run as the form that starts one does: “gate anyway” for `--gate-anyway`.
 
     Arrows become one letter: two would be torn apart at the end of a line.
     """

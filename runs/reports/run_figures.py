@@ -73,14 +73,14 @@ def _promised(run: RunSummary) -> Mapping[str, Json]:
     """Return what the open rows promise of each metric of the objective, with its interval."""
     if run.chances is None or run.chances.chosen is None:
         return {}
-    believed = run.chances.believed
+    estimate = run.chances.estimate
     return {
         name: {
             "difference": change,
-            "low": change - Z * believed["error"][name],
-            "high": change + Z * believed["error"][name],
+            "low": change - Z * estimate["error"][name],
+            "high": change + Z * estimate["error"][name],
         }
-        for name, change in believed["expected"].items()
+        for name, change in estimate["expected"].items()
     }
 
 

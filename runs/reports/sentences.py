@@ -35,10 +35,10 @@ def describe_chance(chances: ChancesReckoned | None) -> list[str]:
         return []
     if chances.chosen is None:
         return ["no arm did better than the prompt in use"]
-    best, believed = chances.candidates[chances.chosen], chances.believed
+    best, estimate = chances.candidates[chances.chosen], chances.estimate
     target = chances.metric
-    parts = [f"{in_words(believed['target'])} for the gain of {target}"]
-    parts += [f"{in_words(chance)} for {name}" for name, chance in believed["guards"].items()]
+    parts = [f"{in_words(estimate['target'])} for the gain of {target}"]
+    parts += [f"{in_words(chance)} for {name}" for name, chance in estimate["guards"].items()]
     lines = [
         f"chance of acceptance: {in_words(chances.accepted)} ({', '.join(parts)} alone), of"
         f" {_name_arm(best)} on a holdout of {count(chances.holdout_rows)} rows in"
@@ -49,7 +49,7 @@ def describe_chance(chances: ChancesReckoned | None) -> list[str]:
         rows += f", {count(chances.training_rows)} of them training rows"
     if "arm" in best:
         rows = f"{count(chances.rows)} open rows, each by a prompt that had not seen its label"
-    promise = f"{signed(believed['expected'][target])} ± {number(believed['error'][target])}"
+    promise = f"{signed(estimate['expected'][target])} ± {number(estimate['error'][target])}"
     luck = f"without the luck of the best of {count(chances.tried)}, " if chances.tried > 1 else ""
     own = ""
     if chances.own is not None and chances.optimism is not None:
@@ -61,8 +61,8 @@ def describe_chance(chances: ChancesReckoned | None) -> list[str]:
             f" {heart} is what the arm's prompts do better on rows they were written from"
         )
     lines.append(
-        f"on {rows}, {target} changed by {signed(best['measured'][target])}{own}; {luck}it promises"
-        f" {promise}"
+        f"on {rows}, {target} changed by {signed(best['measured'][target])}{own}; {luck}the"
+        f" estimate for new rows is {promise}"
     )
     return lines
 
@@ -103,6 +103,14 @@ def describe_threshold(threshold: ThresholdTuned) -> str:
     )
 
 
+def describe_look(number_of_look: int, level: float) -> str:
+    """Say which look at the holdout it was, what a look is, and at which level it was tested."""
+    return (
+        f"look {number_of_look} at this holdout (a look is a test on its sealed rows, and makes the"
+        f" next one stricter), at significance level {number(level, 4)}"
+    )
+
+
 def gate_sentences(decision: DecisionRecord | None) -> list[str]:
     """Say what the gate saw, the change it decided on first."""
     evidence = None if decision is None else decision.evidence
@@ -121,8 +129,7 @@ def gate_sentences(decision: DecisionRecord | None) -> list[str]:
     before, after = percent(evidence.coverage_before), percent(evidence.coverage_after)
     lines.append(f"{before} of the rows were answered before, {after} after.")
     lines += [f"{line[0].upper()}{line[1:]}." for line in describe_unanswered(evidence)]
-    alpha = number(evidence.alpha, 4)
-    lines.append(f"It was look {evidence.look} at this holdout, tested at alpha = {alpha}.")
+    lines.append(f"It was {describe_look(evidence.look, evidence.alpha)}.")
     return lines
 
 

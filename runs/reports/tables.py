@@ -23,7 +23,7 @@ from .numbers import (
 
 P_MEANS = "p is against no gain; that of a guard against a loss of its margin"
 """What the p-values beside the gate's changes are about."""
-BELIEVED_MEANS = "believed: from the open rows, before the holdout was opened"
+ESTIMATED_MEANS = "estimated: from the open rows, before the holdout was opened"
 MOST_UNDEFINED = 12
 """Figures that are named beside one reason why they are n/a."""
 MOST_SLICES = 12
@@ -82,23 +82,23 @@ def gate_changes(evidence: Evidence) -> list[tuple[str, Json, float | None]]:
 
 
 def evidence_table(evidence: Evidence) -> Table:
-    """Return what changed on the holdout, target, guards and slice, beside what was believed before
-    it was opened.
+    """Return what changed on the holdout, target, guards and slice, beside what was estimated
+    before it was opened.
     """
-    believed = evidence.believed
-    before = ("believed",) if believed else ()
+    estimated = evidence.estimated
+    before = ("estimated",) if estimated else ()
     head = ("", "metric", "before", "after", *before, "change", "95 % interval", "p", "n", "groups")
     lines: list[tuple[str, ...]] = []
     for role, change, p in gate_changes(evidence):
         metric = change["metric"]
         values = [number(change["before"]), number(change["after"])]
-        if believed:
-            one = None if role == "slice" else believed.get(metric)
+        if estimated:
+            one = None if role == "slice" else estimated.get(metric)
             values.append("" if one is None else _give_or_take(one["change"], one["error"]))
         rows = (count(change[name]) for name in ("n", "groups", "changed_groups"))
         spread = (signed(change["difference"]), interval(change, change=True))
         lines.append((role, metric, *values, *spread, p_value(p), *rows))
-    notes = (P_MEANS, BELIEVED_MEANS) if believed else (P_MEANS,)
+    notes = (P_MEANS, ESTIMATED_MEANS) if estimated else (P_MEANS,)
     return Table(head=(*head, "bear on it"), lines=lines, left=2, notes=notes)
 
 
@@ -126,7 +126,7 @@ def arms_table(chances: ChancesReckoned | None) -> Table:
         lines.append((one["arm"], steps, rule, *cells, in_words(one["accepted"]), chosen))
     head = ["arm", "steps", "threshold"]
     for metric in metrics:
-        head += [metric, "believed"]
+        head += [metric, "estimated"]
     return Table(head=(*head, "chance", ""), lines=lines)
 
 

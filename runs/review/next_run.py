@@ -51,7 +51,7 @@ def next_run(state: AppState, request: Request) -> Response:
             f"the comments have {len(objective):,} characters; an objective has {MOST_CHARACTERS:,}"
             " at most"
         )
-    fields = _filled_in(state, run, objective, again=field_of(request, "look_anyway") == "yes")
+    fields = _filled_in(state, run, objective, again=field_of(request, "gate_anyway") == "yes")
     return RedirectResponse(f"/start?{urlencode(fields)}", 303)
 
 
@@ -90,7 +90,7 @@ def _filled_in(state: AppState, run: RunSummary, objective: str, *, again: bool)
         fields["proposer"] = config.proposer
     fields |= _goal_of(state, run, objective)
     if again:
-        fields["look_anyway"] = "yes"
+        fields["gate_anyway"] = "yes"
     return {name: value for name, value in fields.items() if value}
 
 

@@ -104,6 +104,8 @@ class RunConfig(OptimizeOptions):
         values["engine"] = engine_of_run(body)
         if parts := values.pop("parts", None):  # --editable had two names
             values["editable"] = values.get("editable") or parts
+        if "look_anyway" in values:
+            values["gate_anyway"] = values.pop("look_anyway")
         for name, value in values.items():
             if isinstance(value, list):  # JSON has no tuples
                 values[name] = tuple(value)

@@ -131,7 +131,7 @@ def run_arms(data: Dataset, *arms: Any, model: Any = None, **chosen: Any) -> tup
             ledger=MemoryLedger(),
             run_id="r",
         )
-        settings = RunSettings(**{"steps": 2, "slice": "all", "look_anyway": True, **chosen})
+        settings = RunSettings(**{"steps": 2, "slice": "all", "gate_anyway": True, **chosen})
         outcome = optimize(PROMPT, data, OBJECTIVE, services, settings)
     return outcome, list(journal.events())
 

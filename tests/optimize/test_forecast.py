@@ -257,7 +257,7 @@ def test_a_judge_that_answers_no_sealed_row_is_asked_again_within_the_bound(rows
     """Every holdout row on both sides, three times more: exactly what the bound has for it."""
     run = made(
         rows, 1, TextGrad(), steps=3, batch=28, slice="all", unguided=False, shares=(30, 20, 30, 20),  # noqa: E501
-        look_anyway=True,
+        gate_anyway=True,
     )  # fmt: skip
     parts = split_dataset(rows, shares=run.settings.shares)
     run = replace(run, dataset=rows, parts=parts, objective=read_objective("raise accuracy"))

@@ -53,7 +53,7 @@ def test_a_decision_shows_its_reason_its_look_and_that_it_was_simulated() -> Non
         judged(0.4), judged(0.1, seed=1), read_objective("", target="f1"), alpha=0.03, look=2
     )
     assert decision.reason in repr(decision)
-    assert "look 2, alpha 0.0300, n=400, SIMULATED" in repr(decision)
+    assert "look 2, significance level 0.0300, n=400, SIMULATED" in repr(decision)
     html = replace(decision, reason=TAG)._repr_html_()
     assert "ACCEPTED, SIMULATED" in html
     assert TAG not in html

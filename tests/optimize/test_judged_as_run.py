@@ -102,7 +102,7 @@ def run(data: Dataset, model: Watched, **settings: Any) -> tuple[Event, ...]:
             data,
             OBJECTIVE,
             services,
-            RunSettings(steps=1, slice="all", look_anyway=True, **settings),
+            RunSettings(steps=1, slice="all", gate_anyway=True, **settings),
         )
     return journal.events()
 

@@ -100,10 +100,9 @@ def test_what_has_hardly_a_chance_is_not_sent_and_spends_no_look(data: Dataset) 
     assert outcome.after is not None
     assert (events["decision"]["outcome"], events["decision"]["accepted"]) == ("not sent", False)
     reason = events["decision"]["reason"]
-    assert "no look was spent" in reason
-    assert "What these rows can show: on " in reason
-    assert f"What {outcome.after.version} promises: precision " in reason
-    assert reason.endswith("look all the same: --look-anyway")
+    assert reason.startswith(f"the best new prompt, {outcome.after.version}, changed precision by ")
+    assert "so the holdout was not opened and its next test is as strict as before" in reason
+    assert reason.endswith("test it on the holdout all the same: --gate-anyway")
     assert "%" not in reason
     assert not events["chance"]["sent"]
     assert ledger.history().records == []
@@ -134,24 +133,25 @@ def test_what_is_not_sent_is_told_with_the_labels_and_the_guard_that_would_do() 
                        groups=45, labelled=300, retry=retry).explain()  # fmt: skip
 
     more = explained(lambda aim, groups: 0.6 if groups >= 3 * 45 else 0.1)
-    assert (
-        "What abc promises: precision +0.040 ± 0.020, recall -0.030 (a loss under 0.05 is allowed)."
-        in more
+    assert more.startswith(
+        "the best new prompt, abc, changed precision by +0.040 (estimate for new rows +0.040 ±"
+        " 0.020) and recall by -0.030 (estimate -0.030; a loss under 0.05 is allowed) on the open"
+        " rows, but"
     )
     assert (
-        "(1) label about 600 more rows: judgewright label --rows FILE --next 600; (2) look all"
+        "(1) label about 600 more rows: judgewright label --rows FILE --next 600; (2) test it"
         in more
     )
     looser = explained(lambda aim, groups: 0.6 if aim.guards[0].margin >= 0.1 else 0.1)
-    assert "(1) loosen a guard, if you can: --guard recall=0.1; (2) look all" in looser
+    assert "(1) loosen a guard, if you can: --guard recall=0.1; (2) test it" in looser
     both = explained(
         lambda aim, groups: 0.6 if aim.guards[0].margin >= 0.1 and groups > 45 else 0.1
     )
     assert (
         "(1) label about 300 more rows and loosen a guard, if you can: --guard recall=0.1; (2)"
-        " look all" in both
+        " test it" in both
     )
-    assert "(1) find a prompt that promises more" in explained(lambda aim, groups: 0.1)
+    assert "(1) find a better prompt, with" in explained(lambda aim, groups: 0.1)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_a_chance_is_said_in_one_of_three_words(chance: float, word: str) -> Non
 
 def test_it_is_sent_all_the_same_where_that_was_asked_for(data: Dataset) -> None:
     ledger = MemoryLedger()
-    outcome, events = run_edit(data, PROMPT, ledger, least_chance=1.01, look_anyway=True)
+    outcome, events = run_edit(data, PROMPT, ledger, least_chance=1.01, gate_anyway=True)
     assert outcome.decision is not None
     assert events["chance"]["sent"]
     assert [record.look.purpose for record in ledger.history().records] == ["gate"]
@@ -171,7 +171,7 @@ def test_it_is_sent_all_the_same_where_that_was_asked_for(data: Dataset) -> None
 
 def test_a_persons_edit_is_judged_on_every_open_row(data: Dataset) -> None:
     """It was written from no label, so that there is nothing to hold apart."""
-    _, events = run_edit(data, PROMPT, MemoryLedger(), look_anyway=True)
+    _, events = run_edit(data, PROMPT, MemoryLedger(), gate_anyway=True)
     chance, split = events["chance"], events["split"]["rows"]
     assert chance["rows"] == split["train"] + split["validation"]
     assert chance["holdout_rows"] == split["holdout"]
@@ -181,14 +181,14 @@ def test_a_persons_edit_is_judged_on_every_open_row(data: Dataset) -> None:
     assert step["validation_rows"] == chance["rows"]
 
 
-def test_what_was_believed_stands_beside_what_the_holdout_showed(data: Dataset) -> None:
-    _, events = run_edit(data, PROMPT, MemoryLedger(), look_anyway=True)
+def test_what_was_estimated_stands_beside_what_the_holdout_showed(data: Dataset) -> None:
+    _, events = run_edit(data, PROMPT, MemoryLedger(), gate_anyway=True)
     chance, decision = events["chance"], events["decision"]
     best = chance["candidates"][chance["chosen"]]
-    assert set(decision["believed"]) == {"precision", "recall"}
-    for metric, believed in decision["believed"].items():
-        assert believed["change"] == best["expected"][metric]
-        assert believed["error"] == best["error"][metric]
+    assert set(decision["estimated"]) == {"precision", "recall"}
+    for metric, estimate in decision["estimated"].items():
+        assert estimate["change"] == best["expected"][metric]
+        assert estimate["error"] == best["error"][metric]
 
 
 def test_an_edit_that_does_no_better_is_no_candidate_and_told_with_its_figures(
@@ -197,7 +197,7 @@ def test_an_edit_that_does_no_better_is_no_candidate_and_told_with_its_figures(
     honest = read_objective("", target="brier")
     edit = "Give every statement a high score, however little supports it."
     outcome, events = run_edit(
-        data, PROMPT, MemoryLedger(), edit=edit, objective=honest, look_anyway=True
+        data, PROMPT, MemoryLedger(), edit=edit, objective=honest, gate_anyway=True
     )
     assert outcome.decision is None
     assert events["decision"]["outcome"] == "no candidate"
@@ -213,7 +213,7 @@ def test_a_threshold_alone_may_be_what_survives(data: Dataset) -> None:
     """
     strict = replace(PROMPT, scale=replace(PROMPT.scale, threshold=3.0))
     ledger, f1 = MemoryLedger(), read_objective("", target="f1")
-    outcome, events = run_edit(data, strict, ledger, objective=f1, look_anyway=True)
+    outcome, events = run_edit(data, strict, ledger, objective=f1, gate_anyway=True)
     rules = events["threshold"]["rules"]
     assert rules["old"]["threshold"] == 3.0
     assert rules["before"]["threshold"] < 3.0

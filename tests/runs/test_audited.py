@@ -56,7 +56,7 @@ def test_a_run_goes_by_the_corrected_labels_on_the_same_holdout(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Another benchmark, the same parts, the next look; a changed file of marks stops a resume."""
-    run("optimize", "groundedness", "rows.jsonl", *AIM, "--look-anyway", "--json")
+    run("optimize", "groundedness", "rows.jsonl", *AIM, "--gate-anyway", "--json")
     first = printed(capsys)
     mark(folder, every=5)
     run(
@@ -64,7 +64,7 @@ def test_a_run_goes_by_the_corrected_labels_on_the_same_holdout(
         "groundedness",
         "rows.jsonl",
         *AIM,
-        *shlex.split("--look-anyway --audited marks.jsonl --json"),
+        *shlex.split("--gate-anyway --audited marks.jsonl --json"),
     )
     second = printed(capsys)
     assert second["benchmark"]["n"] == first["benchmark"]["n"]

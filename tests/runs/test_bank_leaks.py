@@ -274,7 +274,7 @@ def test_canaries_of_sealed_rows_come_nowhere(
         goal = (
             "--objective",
             "precision",
-            "--look-anyway",
+            "--gate-anyway",
             "--steps",
             "2",
             "--proposer",
@@ -326,7 +326,7 @@ def test_a_gate_drops_banked_rows_and_stays_shut_where_few_are_left(
     assert "only 0 groups of the holdout left, fewer than 20" in shut["decision"]["reason"]
     with Workspace(tmp_path / "other") as place:
         seal_first(place, dataset(rows))
-    search = ("--objective", "precision", "--steps", "2", "--proposer", "rewrite", "--look-anyway")
+    search = ("--objective", "precision", "--steps", "2", "--proposer", "rewrite", "--gate-anyway")
     end = said("optimize", "all.yaml", "rows.jsonl", *search, "--workspace", "other")["decision"]
     assert "the holdout stays sealed" in end["reason"]
     with Workspace(tmp_path / "other") as place:

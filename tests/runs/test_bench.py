@@ -1,4 +1,4 @@
-"""What `bench` and `score` find out beside the figures: claims, ranks, obedience, repeats,
+"""What `bench` and `score` find out beside the figures: claims, ranks, prompt injection, repeats,
 annotators, label errors.
 """
 

@@ -99,7 +99,7 @@ def test_a_walk_its_diff_and_its_rejection(
     closes it.
     """
     code = run(
-        *OPTIMIZE, "--objective", "raise precision", "--steps", "2", "--look-anyway", "--json"
+        *OPTIMIZE, "--objective", "raise precision", "--steps", "2", "--gate-anyway", "--json"
     )
     body = parsed(capsys)
     assert code == (0 if body["decision"]["accepted"] else 1)  # type: ignore[index]
@@ -289,7 +289,7 @@ def test_the_threshold_is_told_and_the_plan_bounds_the_calls(
     options = ("groundedness", "rows.jsonl", "--model", "simulated", *goal)
     assert run("optimize", "--plan", *options, "--steps", "5", "--json") == 0
     planned = parsed(capsys)
-    assert run("optimize", *options, "--steps", "5", "--look-anyway", "--json") in (
+    assert run("optimize", *options, "--steps", "5", "--gate-anyway", "--json") in (
         0,
         1,
     )

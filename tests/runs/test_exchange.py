@@ -26,7 +26,7 @@ OPTIMIZE = (
     "precision",
     "--steps",
     "2",
-    "--look-anyway",
+    "--gate-anyway",
 )
 
 FILES = ("--model", "by-hand", "--via", "files=x")

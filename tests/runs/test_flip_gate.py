@@ -113,9 +113,9 @@ def test_two_prompts_are_decided_by_the_labels_of_some_flips(place: Workspace, t
     assert half["evidence"]["labels"] == first == 3
     assert (begun["look_spent"], half["look_spent"]) == (False, True)
     assert "target" not in half["evidence"]
-    assert "e-value" not in half["decision"]["reason"]
+    assert "evidence" not in half["decision"]["reason"]
     shown = invoke(place, "runs", "show", begun["run"]).stdout
-    assert "e-value" not in shown
+    assert "chance alone" not in shown
     assert "people are labelling" in shown
     count = first + label(place, texts, begun["run"])
     assert count < begun["flipped"]

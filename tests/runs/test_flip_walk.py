@@ -181,9 +181,12 @@ def test_what_people_are_asked_may_be_changed_until_the_first_label(
 def test_who_won_how_many_flips_is_said_once_it_is_decided_and_not_before(
     place: Workspace, files: Path
 ) -> None:
-    """With what to do next; the e-value is said beside what is needed."""
+    """With what to do next; the evidence is said beside what decides."""
     begun = gate(place, files)
-    assert "highest e-value 1.0, 32.9 needed" in begun.stdout
+    assert (
+        "evidence 1.0, and 32.9 decides, which chance alone reaches at most once in 33 times"
+        in begun.stdout
+    )
     assert "may fall by" not in begun.stdout
     label(place, limit=4)
     for more in ((), ("--json",)):

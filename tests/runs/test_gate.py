@@ -117,7 +117,7 @@ def test_what_people_see_is_the_decision_with_its_evidence(
     assert found.exit_code == 1
     assert "UNDECIDED: accuracy rose" in found.stdout
     assert found.stdout.count("holdout rows in") == found.stdout.count("would decide") == 1
-    assert "look 1 at this holdout: alpha 0.0304" in found.stdout
+    assert "at significance level 0.0304" in found.stdout
     assert "\x1b" not in found.stdout
 
 

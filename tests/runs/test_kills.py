@@ -240,7 +240,7 @@ def test_a_merge_that_is_killed_and_given_again_enters_all_of_it_once(
     undisturbed one.
     """
     source, calm = folder_in(tmp_path, "source"), folder_in(tmp_path, "calm")
-    commands.start(source, "optimize", "groundedness", str(rows), *OPTIMIZE, "--look-anyway")
+    commands.start(source, "optimize", "groundedness", str(rows), *OPTIMIZE, "--gate-anyway")
     commands.finish(*ENDS)
     merge = ("runs", "merge", str(source), ".", "--json")
     commands.start(calm, *merge)

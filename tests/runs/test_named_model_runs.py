@@ -87,7 +87,7 @@ class User:
     def optimize(self, *more: str, keys: bool = True) -> int:
         """Start a run of one step."""
         rows = str(self.folder / "rows.jsonl")
-        models = ("--model", "small", "--optimizer-model", "large", "--steps", "2", "--look-anyway")
+        models = ("--model", "small", "--optimizer-model", "large", "--steps", "2", "--gate-anyway")
         return self.run("optimize", "groundedness", rows, *OBJECTIVE, *models, *more, keys=keys)
 
     def requests(self) -> list[dict[str, Any]]:

@@ -141,7 +141,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("gate", "codes"), [(("--look-anyway",), (0, 1)), (("--least-chance", "1"), (1, 4))]
+    ("gate", "codes"), [(("--gate-anyway",), (0, 1)), (("--least-chance", "1"), (1, 4))]
 )
 def test_rows_of_an_unconfirmed_slice_come_next(
     folder: Path,

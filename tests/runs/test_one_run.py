@@ -64,7 +64,7 @@ def config(rows: Path, **changes: Any) -> RunConfig:
         "objective": OBJECTIVE,
         "target": "precision",
     }
-    walk = {"proposer": "textgrad", "steps": 2, "look_anyway": True}
+    walk = {"proposer": "textgrad", "steps": 2, "gate_anyway": True}
     return RunConfig(**{**plain, **walk, **changes})
 
 
@@ -138,11 +138,11 @@ def test_a_copy_of_the_file_is_the_same_run_and_a_grown_file_another(
         "precision",
     ]
     with pytest.raises(SystemExit):
-        main([*words, "--steps", "2", "--look-anyway", "--model", "simulated"])
+        main([*words, "--steps", "2", "--gate-anyway", "--model", "simulated"])
     out = capsys.readouterr().out
-    assert out.index("the gate would be look 2 at these rows (alpha 0.0076)") < out.index(
-        "1. Benchmark"
-    )
+    assert out.index(
+        "the gate would be look 2 at these rows (significance level 0.0076)"
+    ) < out.index("1. Benchmark")
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_the_command_prints_an_ended_run_again_with_its_exit_code(
         "--target",
         "precision",
     ]
-    words += ["--steps", "2", "--look-anyway", "--model", "simulated"]
+    words += ["--steps", "2", "--gate-anyway", "--model", "simulated"]
     printed: list[tuple[int, str, str]] = []
     for more in ((), (), ("--new",)):
         code = 0
@@ -273,7 +273,7 @@ def test_a_walk_over_files_by_repeating_one_command_is_one_run_and_one_look(
         OBJECTIVE,
         *shlex.split("--yes --steps 1 --proposer rewrite --unguided"),
     )
-    words = (*words, *shlex.split("--look-anyway --model by-hand --via files=x --json"))
+    words = (*words, *shlex.split("--gate-anyway --model by-hand --via files=x --json"))
     calm, rough = rows.parent / "calm", rows.parent / "rough"
     ends: dict[Path, dict[str, Any]] = {}
     total, kills, exchanges = 0, 0, 0

@@ -156,7 +156,7 @@ def test_anchors_are_edited_only_where_they_are_editable(
     export.
     """
     reworded(folder)
-    edit = ("--proposer", "human", "--edit", "edit.yaml", "--look-anyway")
+    edit = ("--proposer", "human", "--edit", "edit.yaml", "--gate-anyway")
     optimize(*edit)
     capsys.readouterr()
     assert run("runs", "show", "latest", "--json") == 0

@@ -51,7 +51,7 @@ def config(root: Path) -> RunConfig:
         edit=EDIT.to_yaml(),
         slice="all",
         steps=1,
-        look_anyway=True,
+        gate_anyway=True,
     )
 
 

@@ -45,7 +45,7 @@ class Run:
         )
         rows = str(self.folder / "rows.jsonl")
         return self.command(
-            "optimize", "groundedness", rows, *objective, "--steps", "2", "--look-anyway", *options
+            "optimize", "groundedness", rows, *objective, "--steps", "2", "--gate-anyway", *options
         )
 
     def events(self, kind: str) -> list[dict[str, Any]]:

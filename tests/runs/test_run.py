@@ -123,7 +123,7 @@ def test_another_run_in_the_workspace_pays_for_nothing_it_already_knows(
     place: Workspace, rows: Path
 ) -> None:
     """Recorded replies are shared; the second run spends its own look at the holdout."""
-    mine = config(rows, look_anyway=True, proposer="textgrad", steps=1)
+    mine = config(rows, gate_anyway=True, proposer="textgrad", steps=1)
     first, second = start(place, mine), start(place, mine, new=True)
     assert sum(stats.calls for stats in second.stats) == 0
     looks = [
@@ -432,7 +432,7 @@ def test_without_an_accept_the_final_rows_stay_sealed_and_nobody_pays_for_them(r
             guards=("recall:-0.25",),
             floors=("precision=0.999",),
         )
-        outcome = optimize(PROMPT, data, objective, tools, RunSettings(steps=1, look_anyway=True))
+        outcome = optimize(PROMPT, data, objective, tools, RunSettings(steps=1, gate_anyway=True))
     assert outcome.decision is not None
     assert outcome.decision.outcome == "refused"
     asked = [request.messages[-1].content for request in model.heard if request.purpose == "judge"]

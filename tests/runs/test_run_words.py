@@ -50,7 +50,7 @@ def test_the_list_says_what_each_run_was_about(
         capsys,
         *shlex.split("optimize groundedness rows.jsonl --model simulated"),
         *GOAL,
-        *shlex.split("--look-anyway --proposer textgrad"),
+        *shlex.split("--gate-anyway --proposer textgrad"),
     )
     listed = run(capsys, "runs", "list")
     head, _, optimized, benched = listed.splitlines()
@@ -111,7 +111,7 @@ def test_latest_is_the_latest_run_that_a_command_can_use(
         capsys,
         *shlex.split("optimize groundedness rows.jsonl --model simulated"),
         *GOAL,
-        "--look-anyway",
+        "--gate-anyway",
     )
     with Workspace(folder) as place:
         database = place.database

@@ -21,7 +21,7 @@ from judgewright.runs.store import HoldoutLedger, RunConfig, Workspace, list_run
 
 from .test_sealing import SIMULATED, Say, run, say  # noqa: F401 - a fixture
 
-GOAL = ("--objective", "precision", "--steps", "1", "--look-anyway")
+GOAL = ("--objective", "precision", "--steps", "1", "--gate-anyway")
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ def test_what_a_measurement_costs_is_said_before_a_model_is_asked(
         *SIMULATED,
     )
     told = capsys.readouterr().out
-    assert "look 2, alpha 0.0076" in told
+    assert "look 2, significance level 0.0076" in told
     assert "spent on these rows before: bench of " in told
 
 

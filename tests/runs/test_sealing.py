@@ -67,7 +67,7 @@ def test_the_ordinary_path_costs_nothing(folder: Path, say: Say) -> None:
     say("slices", "verdicts.jsonl")
     say("slices", "verdicts.jsonl", "--where", "metadata.channel = chat", "--json")
     say("score", "verdicts.jsonl")
-    steps = ("--objective", "precision", "--look-anyway")
+    steps = ("--objective", "precision", "--gate-anyway")
     body = json.loads(say("optimize", "groundedness", "rows.jsonl", *steps, *SIMULATED, "--json"))
     assert body["decision"]["look"] == 1
     assert "measured on these rows before" not in body["decision"]["reason"]
@@ -201,7 +201,7 @@ def test_all_opens_the_holdout_and_the_ledger_says_so(
     assert run(*again) == 2
     assert "no group is left for the holdout part" in capsys.readouterr().err
     capsys.readouterr()
-    assert run(*again, "--allow-opened", "--look-anyway") in (0, 1)
+    assert run(*again, "--allow-opened", "--gate-anyway") in (0, 1)
     assert "were open to run slices --all" in capsys.readouterr().out
 
 

@@ -123,7 +123,7 @@ def test_a_judge_that_obeys_one_wording_flips_exactly_there() -> None:
     plain = report.by_wording["plain"]
     assert (plain.flipped.value, plain.flipped.n) == (0.5, 20)
     assert (plain.towards.value, plain.towards.n) == (1.0, 15)
-    assert (plain.obedience.value, plain.away.value) == (0.75, 0.0)
+    assert (plain.net_success.value, plain.away.value) == (0.75, 0.0)
     assert plain.flipped.low is not None
     assert 0 < plain.flipped.low < 0.5 < (plain.flipped.high or 0) < 1
     others = [flips for name, flips in report.by_wording.items() if name != "plain"]
@@ -137,9 +137,9 @@ def test_a_judge_that_obeys_one_wording_flips_exactly_there() -> None:
     )
 
 
-def test_what_any_added_line_does_is_not_taken_for_obedience() -> None:
-    """A judge that gives 0 to every text with a second line flips as much for the control; its
-    obedience is 0.
+def test_what_any_added_line_does_is_not_taken_for_success() -> None:
+    """A judge that gives 0 to every text with a second line flips as much for the control; its net
+    success is 0.
     """
 
     class Nervous(Scorer):
@@ -158,8 +158,8 @@ def test_what_any_added_line_does_is_not_taken_for_obedience() -> None:
     report = rates(Nervous(), SHIPPED, worth(2, 3, 2, 3))
     assert report.total.flipped.value == report.control.flipped.value == 1.0
     assert report.total.away.value == 1.0
-    assert report.total.obedience.value == 0.0
-    assert report.control.obedience.value is None
+    assert report.total.net_success.value == 0.0
+    assert report.control.net_success.value is None
 
 
 def test_replies_that_cannot_be_read_are_lost_and_not_flips() -> None:
@@ -186,17 +186,17 @@ def test_a_prompt_without_the_notice_is_talked_round_more_often_than_the_shipped
     )
     assert open_one.simulated
     assert "SIMULATED" in open_one.describe()
-    for share in ("flipped", "towards", "obedience"):
+    for share in ("flipped", "towards", "net_success"):
         more, less = (
             getattr(report.by_wording["authority"], share) for report in (open_one, shipped)
         )
         assert more.value > less.value
     assert (
-        (shipped.by_wording["authority"].obedience.low or 0)
+        (shipped.by_wording["authority"].net_success.low or 0)
         <= 0
-        < (open_one.by_wording["authority"].obedience.low or 0)
+        < (open_one.by_wording["authority"].net_success.low or 0)
     )
-    assert open_one.total.obedience.value > shipped.total.obedience.value  # type: ignore[operator]
+    assert open_one.total.net_success.value > shipped.total.net_success.value  # type: ignore[operator]
 
 
 def test_what_cannot_be_measured_is_refused() -> None:

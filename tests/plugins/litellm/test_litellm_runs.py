@@ -88,7 +88,7 @@ def test_a_whole_walk_with_two_providers_and_two_keys(
             "--target",
             "precision",
         )
-        assert run(folder, *words, *objective, "--steps", "1", "--look-anyway") in (0, 1)
+        assert run(folder, *words, *objective, "--steps", "1", "--gate-anyway") in (0, 1)
         body = json.loads(capsys.readouterr().out)
         asked_foreign = [json.dumps(seen.body) for seen in foreign.seen]
         assert {True} == {KEY_A in str(seen.headers) for seen in foreign.seen}

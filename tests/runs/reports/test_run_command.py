@@ -87,7 +87,7 @@ def test_every_other_setting_comes_back(tmp_path: Path, monkeypatch: pytest.Monk
     writes |= {"temperature": 0.3, "step_calls": 50, "edit": PROMPT.to_yaml(), "steps": 4}
     writes |= {"folds": 3}
     writes |= {"batch": 5, "brief_tokens": 4_000, "view": "all", "explanation": "why"}
-    gate = {"allow_opened": True, "least_chance": 0.2, "look_anyway": True}
+    gate = {"allow_opened": True, "least_chance": 0.2, "gate_anyway": True}
     rows = {"label": "l", "id_": "key", "group": "g", "limit": 50}
     rows |= {"columns": {"source": "passage", "statement": "claim"}, "audited": "marked.jsonl"}
     rows |= {"label_scale": "0..3@2", "label_map": "factual=1,hallucinated=0"}

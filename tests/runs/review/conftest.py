@@ -164,7 +164,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
         slice="all",
         by="channel",
         max_tokens=400,
-        look_anyway=True,
+        gate_anyway=True,
     )
     with Workspace(root) as place:
         result = start_run(place, config, Environment())

@@ -65,16 +65,16 @@ def test_every_outcome_has_figures_what_was_spent_and_a_next_step(
 def test_what_the_open_rows_promise_stands_beside_what_the_holdout_measured(
     desk: TestClient, own: Made
 ) -> None:
-    """The difference is the one believed before the look, its interval 1.96 errors wide."""
+    """The difference is the one estimated before the look, its interval 1.96 errors wide."""
     with Workspace(own.root) as place:
         run = read_run(place, own.run_id)
     assert run.chances is not None
-    believed = run.chances.believed
+    estimate = run.chances.estimate
     promised = figures_of(run)[0].promised
     assert promised is not None
-    assert promised["difference"] == believed["expected"]["precision"]
+    assert promised["difference"] == estimate["expected"]["precision"]
     width = (promised["high"] - promised["low"]) / 2
-    assert width == pytest.approx(1.96 * believed["error"]["precision"], rel=1e-3)
+    assert width == pytest.approx(1.96 * estimate["error"]["precision"], rel=1e-3)
     line = cells(desk.get(f"/runs/{own.run_id}").text)["precision"]
     assert (
         f"{promised['difference']:+.3f} {promised['low']:+.3f} .. {promised['high']:+.3f}" in line
@@ -130,9 +130,9 @@ def test_a_run_at_work_shows_its_figures_so_far(desk: TestClient, own: Made) -> 
 
 def test_a_look_in_any_case_is_planned_from_the_run_itself(desk: TestClient, own: Made) -> None:
     """The form that starts a run has the option set, and nothing else changed."""
-    status, to = post(desk, f"/runs/{own.run_id}/next", look_anyway="yes")
+    status, to = post(desk, f"/runs/{own.run_id}/next", gate_anyway="yes")
     assert status == 303
-    assert "look_anyway=yes" in to
+    assert "gate_anyway=yes" in to
 
 
 def test_a_run_is_named_and_tagged_in_place_and_found_by_it(desk: TestClient, own: Made) -> None:

@@ -171,12 +171,12 @@ def test_a_text_field_gives_back_what_it_was_given() -> None:
 def test_options_are_named_as_the_form_names_them() -> None:
     """What the form has no field for stays as it is typed in a terminal."""
     said = (
-        "under the 5% of --least-chance (--look-anyway looks all the same); `judgewright label"
+        "under the 5% of --least-chance (--gate-anyway looks all the same); `judgewright label"
         " --rows FILE`"
     )
     shown = open_templates().from_string("{{ said|named_fields }}").render(said=said)
     assert (
-        "under the 5% of \u201cleast chance\u201d (\u201clook anyway\u201d looks all the same)"
+        "under the 5% of \u201cleast chance\u201d (\u201cgate anyway\u201d looks all the same)"
         in shown
     )
     assert "--rows FILE" in shown
@@ -349,7 +349,7 @@ def test_what_the_gate_did_not_accept_is_not_offered_whole(
     assert "Untick" not in accepted
     assert f"The gate {said} all hunks together" in refused
     assert "Untick at least one" in refused
-    assert ("Both sides of it: a look that fails" in refused) is (outcome == "not sent")
+    assert ("Both sides of it: a test that fails" in refused) is (outcome == "not sent")
     by_gate = " by the gate" if outcome in BY_GATE else ""
     assert f'<span class="outcome">{outcome.capitalize()}{by_gate}</span>' in refused
 

@@ -359,7 +359,7 @@ def test_the_plan_comes_before_the_button_and_the_run_is_the_one_that_was_planne
     """What was chosen under "more" is in the plan, in the command and in the run."""
     send(desk, "rows.jsonl", rows)
     assert "Start the run" not in desk.get("/start", params=form()).text
-    chosen = {"budget": "9.00", "steps": "1", "seed": "7", "limit": "90", "look_anyway": "yes"}
+    chosen = {"budget": "9.00", "steps": "1", "seed": "7", "limit": "90", "gate_anyway": "yes"}
     more = form(**chosen, guards="specificity=0.2\nf1=0.3")
     planned = plan(desk, more).text
     for words in ("Start the run", "with every call that the settings allow", "more labels"):
