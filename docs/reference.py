@@ -46,7 +46,7 @@ COMMAND_TASKS = {
         "export",
         "doctor",
     ),
-    "Plug-ins": ("rag", "students"),
+    "Plug-ins": ("rag", "students", "agents"),
 }
 """The commands in the order in which people meet them."""
 PYTHON_TASKS = {
@@ -122,8 +122,8 @@ _CODE = re.compile(r"(`[^`]*`|^ {4}.*$)", re.MULTILINE)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages of the reference, and the one about contributing, which stands at the root of
-    the repository.
+    """Add the pages of the reference, the one about contributing, which stands at the root of the
+    repository, and the list of pages that language models look for.
     """
     python = {page: python_page(page) for page in FACES}
     pages = {"start": start_page(), "commands": commands_page(), **python}
@@ -131,7 +131,30 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, f"reference/{page}.md", content=text))
     contributing = CONTRIBUTING.read_text(encoding="utf-8").replace("](docs/", "](")
     files.append(File.generated(config, "contributing.md", content=contributing))
+    files.append(File.generated(config, "llms.txt", content=llms_text(config)))
     return files
+
+
+def llms_text(config: MkDocsConfig) -> str:
+    """Return what llmstxt.org asks for: what this is, from the first page, and a link to every
+    page of the site's index.
+    """
+    index = (Path(config.docs_dir) / "index.md").read_text(encoding="utf-8")
+    about = index.split("## ", 1)[0].split("\n\n", 1)[1].strip()
+    parts = [f"# {config.site_name}\n\n> {config.site_description}\n\n{about}"]
+    first: list[str] = []
+    for entry in config.nav or ():
+        ((title, pages),) = entry.items()
+        if isinstance(pages, str):
+            first.append(_link(title, pages))
+        else:
+            parts.append(f"## {title}\n\n" + "\n".join(_link(*p) for e in pages for p in e.items()))
+    parts.insert(1, "## First\n\n" + "\n".join(first))
+    return "\n\n".join(parts) + "\n"
+
+
+def _link(title: str, page: str) -> str:
+    return f"- [{title}]({page.removesuffix('.md')}.html)"
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from ..judges.errors import InputError
 
 GROUP = "judgewright.plugins"
-OURS = ("rag", "students", "annotation", "tools", "litellm", "postgres", "dask")
+OURS = ("rag", "students", "annotation", "tools", "litellm", "postgres", "dask", "agents")
 """The folders of `plugins/` that hold one, in the order of the first screen."""
 Kind = Literal[
     "commands",

@@ -69,6 +69,15 @@ def test_every_page_is_built(site: Path) -> None:
     assert pages == written | reference | {"contributing.html", "404.html"}
 
 
+def test_language_models_find_every_page(site: Path) -> None:
+    """`llms.txt` names the product and links to every page of the index, each of which is there."""
+    text = (site / "llms.txt").read_text(encoding="utf-8")
+    assert text.startswith("# Judgewright\n\n> ")
+    links = set(re.findall(r"\]\(([^)]*)\)", text))
+    assert {"index.html", "how-to/agents.html", "reference/commands.html"} <= links
+    assert links == {str(p.relative_to(site)) for p in site.rglob("*.html")} - {"404.html"}
+
+
 class Loads(HTMLParser):
     """What a browser fetches for a page by itself."""
 

@@ -29,7 +29,7 @@ from ..config.environment import Environment
 from ..store.banks import keep_banks
 from ..store.journal import RunJournal, create_run, run_session, set_config
 from ..store.ledger import HoldoutLedger
-from ..store.run_clients import open_run_clients
+from ..store.run_clients import open_run_clients, whole_budget
 from ..store.run_command import command_of
 from ..store.run_config import RunConfig, editable_parts
 from ..store.run_identity import MEANS, find_same
@@ -117,7 +117,9 @@ def start_run(
             on the same run.
         WorldError: The endpoint, the budget or the disk stopped it; the same call goes on.
     """
-    prepared = prepare_run(workspace, config, environment)
+    # Of a run that goes on, what it has spent comes on top; see below.
+    first = whole_budget(workspace.database, None, config.budget)
+    prepared = prepare_run(workspace, replace(config, budget=first), environment)
     identity = prepared.config.identity
     if not new:
         _same_run(workspace, identity)  # another process at it is told of, not waited for
@@ -139,6 +141,7 @@ def start_run(
         )
         names = (*MEANS, "data", "holdout", "audited")
         means = {name: getattr(prepared.config, name) for name in names}
+        means["budget"] = whole_budget(workspace.database, same.run_id, config.budget)
         again = replace(same.config, **means)
         set_config(workspace.database, same.run_id, again.to_json())
         prepared = PreparedRun.of(again, prepared.dataset, prepared.environment)
@@ -226,6 +229,7 @@ def resume_run(
     environment.require_named(*config.named_models, who=f"run {run_id}")
     require_same_models(run, environment)
     if budget is not None:
+        budget = whole_budget(workspace.database, run_id, budget)
         config = replace(config, budget=budget)
         set_config(workspace.database, run_id, config.to_json())
     prepared = PreparedRun.of(config, config.dataset(), environment)

@@ -254,7 +254,11 @@ def _show_flips(run: str, workspace: Workspace, *, as_json: bool) -> None:
 
 @runs.command(epilog="Example:  judgewright runs resume 20261121-031502-a1b2c3 --budget 10.00")
 @click.argument("run", metavar="RUN|JOB")
-@takes("budget", None, "A new budget for the whole run, what it has spent included.")
+@takes(
+    "budget",
+    None,
+    "A new budget for the whole run, what it has spent included; +2.00 for so much more.",
+)
 @takes("yes", False, "Also a job that somebody else put into the workspace; read it first.")
 @allow_origin_option
 @no_wait_option

@@ -378,7 +378,7 @@ FROM attempt WHERE run_id = ?
 """  # noqa: E501, S608
 
 
-def read_spending(database: Database, where: str, values: Sequence[str]) -> Spending:
+def read_spending(database: Database, where: str, values: Sequence[object]) -> Spending:
     """Return what some attempts have cost, and may have cost."""
     row = database.read(f"{_SPENDING} WHERE {where}", values)[0]
     return Spending(

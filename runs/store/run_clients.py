@@ -23,7 +23,8 @@ from ..config.environment import (
     parse_budget,
 )
 from ..tracing import RunTrace, trace_run
-from .calls import CallStore
+from .calls import CallStore, read_spending
+from .database import Database
 from .engines import check_engine, engine_record, start_engines
 from .journal import create_run, get_run, run_session
 from .workspace import Workspace
@@ -100,6 +101,26 @@ def open_run_clients(
         yield clients
         for exchange in exchanges:
             exchange.tidy(record.recorded)
+
+
+def whole_budget(database: Database, run_id: str | None, budget: str | None) -> str | None:
+    """Return the budget of a whole run, what it has spent included; `+2.00` is two dollars more
+    than that, in this session.
+
+    Args:
+        run_id: None for a run that is yet to be made.
+        budget: As it was typed.
+
+    Raises:
+        InputError: It is no budget.
+    """
+    if budget is None or not budget.startswith("+"):
+        return budget
+    allowance = parse_budget(budget.removeprefix("+"))
+    spent = read_spending(database, "run_id = ?", (run_id or "",))
+    if allowance.tokens is not None:
+        return f"{allowance.tokens + spent.settled_tokens + spent.in_doubt_tokens}tokens"
+    return f"{(allowance.money or 0.0) + spent.settled_cost + spent.in_doubt_cost:.6f}"
 
 
 def open_exchange(

@@ -1,0 +1,1 @@
+"""Tools for coding agents (MCP), and a skill that tells them how to measure honestly."""

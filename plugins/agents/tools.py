@@ -1,0 +1,286 @@
+"""The tools: what an agent may say to each, and which command does it.
+
+What is not named here is refused, so that no option of a command comes in by another door: none
+names an address or a key, shows single rows, reads sealed ones or adopts a prompt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from ...judges.errors import InputError
+
+if TYPE_CHECKING:
+    from .session import Session
+
+_GATE_EVENTS = ("decision", "gated", "failed")
+_OF_DECISION = frozenset(
+    [
+        "outcome",
+        "accepted",
+        "reason",
+        "simulated",
+        "n",
+        "look",
+        "alpha",
+        "target",
+        "guards",
+        "equal_gain",
+        "rows_needed",
+    ]
+)
+
+
+def _on_one_line(text: str) -> str:
+    """Refuse what a terminal or a log would not show as it is."""
+    if not text.isprintable() or not text.strip():
+        raise ValueError("write printable text on one line")
+    return text
+
+
+Text = Annotated[str, Field(max_length=2000), AfterValidator(_on_one_line)]
+Name = Annotated[str, Field(max_length=200), AfterValidator(_on_one_line)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class Arguments(BaseModel):
+    """What an agent says to a tool."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", strict=True)
+
+    pays: ClassVar[bool] = False
+    """Whether the command asks a model."""
+
+    @property
+    def asks(self) -> str:
+        """The model that is asked; empty where none is."""
+        return ""
+
+    def command(self, session: Session) -> Iterator[str]:
+        """Yield the words of the command, each value with its option in one word."""
+        raise NotImplementedError
+
+    def trim(self, body: dict[str, Any]) -> dict[str, Any]:  # Any: JSON
+        """Return what of the command's answer an agent needs."""
+        return body
+
+
+class Nothing(Arguments):
+    """No arguments."""
+
+
+class Judges(Nothing):
+    """List the judges, with their inputs, scales and versions."""
+
+    def command(self, session: Session) -> Iterator[str]:
+        yield from ("judges", "list")
+
+
+class Models(Nothing):
+    """List the models that the user has named; `simulated` is always there, made up and free."""
+
+    def command(self, session: Session) -> Iterator[str]:
+        yield from ("models", "list")
+
+    def trim(self, body: dict[str, Any]) -> dict[str, Any]:  # Any: JSON
+        kept = ("name", "model", "problem")  # settings may hold headers with a key
+        return {"models": [{name: one[name] for name in kept} for one in body["models"]]}
+
+
+class Runs(Arguments):
+    """List the latest runs: what each is about, its figure with interval and n, how it ended."""
+
+    limit: Annotated[int, Field(ge=1, le=200)] = 20
+
+    def command(self, session: Session) -> Iterator[str]:
+        yield from ("runs", "list", f"--limit={self.limit}")
+
+    def trim(self, body: dict[str, Any]) -> dict[str, Any]:  # Any: JSON
+        left_out = ("config", "pid", "host")
+        runs = [{k: v for k, v in run.items() if k not in left_out} for run in body["runs"]]
+        return {"runs": runs, "of": body["of"]}
+
+
+class OfRun(Arguments):
+    """About one run."""
+
+    run: Annotated[Name, Field(description="A run's id, the beginning of one, or `latest`.")] = (
+        "latest"
+    )
+
+
+class GateStatus(OfRun):
+    """Say how a run stands and what its gate decided, on how many sealed rows; nothing is judged
+    and no look is taken.
+    """
+
+    def command(self, session: Session) -> Iterator[str]:
+        yield from ("runs", "show", "--", self.run)
+
+    def trim(self, body: dict[str, Any]) -> dict[str, Any]:  # Any: JSON
+        events = {event["kind"]: event["payload"] for event in body["events"]}
+        found = next((events[kind] for kind in _GATE_EVENTS if kind in events), None)
+        decision: Mapping[str, Any] | None = found and found.get("decision", found)
+        about = {name: body[name] for name in ("run_id", "kind", "state", "created")}
+        kept = decision and {k: v for k, v in decision.items() if k in _OF_DECISION}
+        config = {name: body["config"].get(name) for name in ("model", "objective", "budget")}
+        return {**about, **config, "cost": body["calls"]["cost"], "decision": kept}
+
+
+class Diff(OfRun):
+    """Show what a run's new prompt changes; a person adopts it, no tool does."""
+
+    def command(self, session: Session) -> Iterator[str]:
+        yield from ("diff", "--", self.run)
+
+
+class Slices(OfRun):
+    """Find the slices where a judge errs in one direction, on the open rows of a run; a slice
+    counts only if it is confirmed.
+    """
+
+    metric: Annotated[
+        Name | None, Field(description="Which metric is poor there; precision unless given.")
+    ] = None
+
+    def command(self, session: Session) -> Iterator[str]:
+        yield "slices"
+        if self.metric:
+            yield f"--metric={self.metric}"
+        yield from ("--", self.run)
+
+
+class OnRows(Arguments):
+    """Of a judge and a file of rows with human labels."""
+
+    judge: Annotated[Text, Field(description="A judge's name, name@version or YAML file.")]
+    data: Annotated[Text, Field(description="File of rows in the folder: JSONL, CSV or Parquet.")]
+    model: Annotated[
+        Name, Field(description="A model the user has named, or `simulated` (made up, free).")
+    ] = "simulated"
+    label: Annotated[Name | None, Field(description="Column of the human label.")] = None
+    group: Annotated[
+        Name | None, Field(description="Column whose rows belong together, such as a document.")
+    ] = None
+    columns: Annotated[
+        dict[Name, Name],
+        Field(max_length=50, description="A judge's input to the column that holds it."),
+    ] = {}
+    limit: Annotated[int | None, Field(ge=1, le=10_000_000)] = None
+
+    def options(self, session: Session) -> Iterator[str]:
+        """Yield the options that `bench` and `optimize` share, then both arguments."""
+        session.require_model(self.model)
+        yield f"--model={self.model}"
+        for name in ("label", "group", "limit"):
+            if (value := getattr(self, name)) is not None:
+                yield f"--{name}={value}"
+        for name, column in self.columns.items():
+            if "=" in name:
+                raise InputError(f"{name!r} is not the name of an input")
+            yield f"--column={name}={column}"
+        yield from ("--", session.judge(self.judge), str(session.readable(self.data)))
+
+
+class Bench(OnRows):
+    """Measure a judge against the human labels of rows, every metric with its interval and n. What
+    was asked before is not asked or paid again.
+    """
+
+    pays: ClassVar[bool] = True
+
+    @property
+    def asks(self) -> str:
+        return self.model
+
+    def command(self, session: Session) -> Iterator[str]:
+        yield "bench"
+        yield from self.options(session)
+
+
+class Goal(OnRows):
+    """What should be better."""
+
+    objective: Annotated[Text, Field(description="Such as `raise precision`, or a sentence.")]
+    target: Annotated[Name | None, Field(description="The metric to improve.")] = None
+    guard: Annotated[
+        dict[Name, Share],
+        Field(max_length=10, description="Losses allowed, such as recall: 0.05."),
+    ] = {}
+    steps: Annotated[int | None, Field(ge=0, le=30)] = None
+    accept_reading: Annotated[
+        bool,
+        Field(description="Take the model's reading of the objective; read it out first."),
+    ] = False
+
+    def goal(self) -> Iterator[str]:
+        """Yield the options of the goal."""
+        yield f"--objective={self.objective}"
+        if self.target:
+            yield f"--target={self.target}"
+        for metric, loss in self.guard.items():
+            yield f"--guard={metric}={loss!r}"
+        if self.steps is not None:
+            yield f"--steps={self.steps}"
+        if self.accept_reading:
+            yield "--yes"
+
+
+class Plan(Goal):
+    """Say what an optimization would ask and cost, and which gain its gate could show. It asks and
+    spends nothing.
+    """
+
+    def command(self, session: Session) -> Iterator[str]:
+        yield from ("optimize", "--plan", *self.goal(), *self.options(session))
+
+
+class Optimize(Goal):
+    """Improve a judge's prompt where it errs and let sealed rows decide once: that is a look, so
+    plan first and do not repeat it until it passes. The same call goes on with a run that was
+    stopped.
+    """
+
+    pays: ClassVar[bool] = True
+
+    @property
+    def asks(self) -> str:
+        return self.model
+
+    def command(self, session: Session) -> Iterator[str]:
+        yield from ("optimize", *self.goal(), *self.options(session))
+
+
+class Export(Arguments):
+    """Write a judge for another tool, with where it was gated. Without `out` the files are in the
+    answer.
+    """
+
+    judge: Annotated[Text, Field(description="A judge's name, name@version or YAML file.")]
+    to: Annotated[Name, Field(description="The tool or format, such as mlflow or messages.")]
+    out: Annotated[
+        Text | None, Field(description="A new folder or file in the folder, where that is allowed.")
+    ] = None
+
+    def command(self, session: Session) -> Iterator[str]:
+        yield from ("export", "judge", f"--to={self.to}")
+        if self.out is not None:
+            yield f"--out={session.writable(self.out)}"
+        yield from ("--", session.judge(self.judge))
+
+
+TOOLS: Mapping[str, type[Arguments]] = {
+    "judges": Judges,
+    "models": Models,
+    "runs": Runs,
+    "bench": Bench,
+    "slices": Slices,
+    "plan": Plan,
+    "optimize": Optimize,
+    "gate_status": GateStatus,
+    "diff": Diff,
+    "export": Export,
+}
