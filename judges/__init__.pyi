@@ -43,11 +43,12 @@ from .metrics.benchmark import Benchmark, by_column, measure, require_column
 from .metrics.equal_gain import EqualGain, equal_gain
 from .metrics.estimate import Estimate
 from .metrics.fitted_rule import (
+    BetterThreshold,
     Calibrated,
     best_threshold,
+    better_threshold,
     calibrate,
     fit_calibration,
-    hint_threshold,
     require_labels,
 )
 from .metrics.influence import influence, point
@@ -126,6 +127,7 @@ __all__ = [
     "WAYS",
     "Answer",
     "Benchmark",
+    "BetterThreshold",
     "BoolArray",
     "BudgetSpent",
     "Calibrated",
@@ -192,6 +194,7 @@ __all__ = [
     "ask_instruction",
     "bank_path",
     "best_threshold",
+    "better_threshold",
     "by_column",
     "calibrate",
     "calibration_from_json",
@@ -203,7 +206,6 @@ __all__ = [
     "fit_calibration",
     "group_codes",
     "hash_rows",
-    "hint_threshold",
     "holm",
     "html_table",
     "infer_label_scale",

@@ -535,6 +535,8 @@ class JudgeMeasured(RunEvent):
     checks: Json
     """What else was asked, by name: repeats, annotators, planted instructions."""
     notes: tuple[str, ...]
+    summary: Json | None = None
+    """What is said first of it; None of a ranking, and of earlier versions."""
 
 
 KINDS: Mapping[str, type[RunEvent]] = {

@@ -133,6 +133,7 @@ def bench(
         workspace: The folder of the workspace; the nearest one above unless given.
     """
     from .actions.bench import bench_function, rows_for_function, run_bench
+    from .actions.first_figure import first_figure
     from .config.command_options import BenchOptions, ModelOptions
     from .store.bench_config import BenchSource
     from .terminal import progress_on_stderr
@@ -177,6 +178,7 @@ def bench(
         by={f"{by} = {value}": part for value, part in result.by.items()},
         open_rows=result.shown,
         notes=(*dataset.notes, *result.notes),
+        summary=result.summary or first_figure(result.benchmark.to_json()),
     )
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..slices import FoundSlice, SliceReport
     from .actions.calibrate import CalibrationRun
     from .actions.decide import Gated
+    from .actions.first_figure import FirstFigure
     from .actions.run_summary import RunSummary
     from .actions.score import Score
     from .config.place import Place
@@ -121,6 +122,8 @@ class Bench(Tabular):
     open_rows: JudgedDataset
     """The rows that may be looked at one by one: all but those sealed to a run."""
     notes: tuple[str, ...]
+    summary: FirstFigure
+    """What `print` says first, as figures."""
 
     def __getitem__(self, metric: str) -> Estimate:
         """Return a metric with its interval and n.
@@ -140,11 +143,14 @@ class Bench(Tabular):
 
     def _say(self) -> None:
         from .reports.terminal_report import say_benchmark
-        from .terminal import say
 
-        for note in self.notes:
-            say(f"note: {note}")
-        say_benchmark(self.benchmark, title=self.title, headline=True)
+        say_benchmark(
+            self.benchmark,
+            title=self.title,
+            headline=True,
+            summary=self.summary,
+            notes=self.notes,
+        )
         for value, part in self.by.items():
             say_benchmark(part, title=value, brief=True)
 

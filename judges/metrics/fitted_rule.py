@@ -23,7 +23,6 @@ from ..verdict import Answer, apply_rule, as_given
 from .benchmark import Benchmark, measure
 from .catalog import BINARY_METRICS, METRICS
 from .estimate import Estimate, as_json
-from .influence import point
 from .paired_comparison import Change, compare
 
 if TYPE_CHECKING:
@@ -43,6 +42,20 @@ FEW_FOR_ISOTONIC = 200
 """
 SHOWN = ("ece", "brier", "auroc")
 """Metrics that are shown before and after, beside the one the threshold is chosen for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BetterThreshold:
+    """Another threshold, and what it decides on the very rows that it was chosen on."""
+
+    current: float
+    threshold: float
+    """As replies have it, like the current one."""
+    bad_called_good: int
+    """Rows that people call negative and this threshold positive."""
+    good_called_bad: int
+    change: Change
+    """Of kappa, cross-fitted: no row is decided by a threshold that its group helped to choose."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,11 +198,9 @@ def _cross_fit(before: JudgedDataset, metric: str, method: Method) -> tuple[Judg
     return replace(before, answers=tuple(answers), rule=rule), len(folds)
 
 
-def hint_threshold(judged: JudgedDataset) -> str:
-    """Say in a sentence which other threshold would serve these rows better, and by how much.
-
-    The gain is cross-fitted: no row is decided by a threshold that its group helped to choose.
-    Empty where there is nothing to choose, too little to choose by, or no gain is shown.
+def better_threshold(judged: JudgedDataset) -> BetterThreshold | None:
+    """Return the threshold that would serve these rows better by more than noise; None where there
+    is nothing to choose, too little to choose by, or no gain is shown.
 
     Args:
         judged: Labelled rows with their verdicts.
@@ -197,28 +208,25 @@ def hint_threshold(judged: JudgedDataset) -> str:
     if judged.scale.kind == "choice" or (
         judged.rule is not None and judged.rule.calibration is not None
     ):
-        return ""
+        return None
     metric = "kappa"
     current = judged.scale.threshold if judged.rule is None else judged.rule.threshold
     try:
         _require_enough(judged, metric, "none")
         after, _ = _cross_fit(judged, metric, "none")
     except InputError:
-        return ""
+        return None
     assert after.rule is not None
     change = compare(metric, judged, after)
     if after.rule.threshold == current or change is None or change.low is None or change.low <= 0:
-        return ""
-    beside: list[str] = []
-    for name in ("precision", "recall"):
-        old, new = point(name, *judged.compared(name)), point(name, *after.compared(name))
-        if old is not None and new is not None:
-            beside.append(f"{name} {old:.2f} -> {new:.2f}")
-    interval = f"95 % {change.low:+.2f} .. {change.high:+.2f}"
-    return (
-        f"on these rows a threshold of {after.rule.threshold:.3g} instead of {current:.3g} would"
-        f" raise {metric} from {change.before:.2f} to {change.after:.2f} ({interval};"
-        f" {', '.join(beside)}; cross-fitted)"
+        return None
+    people, passed = judged.positive, judged.score >= after.rule.threshold
+    return BetterThreshold(
+        current=judged.scale.written(current),
+        threshold=judged.scale.written(after.rule.threshold),
+        bad_called_good=int((~people & passed).sum()),
+        good_called_bad=int((people & ~passed).sum()),
+        change=change,
     )
 
 

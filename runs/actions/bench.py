@@ -28,7 +28,6 @@ from ...judges import (
     Registry,
     Verdict,
     by_column,
-    hint_threshold,
     judge,
     measure,
     parse_label_scale,
@@ -74,6 +73,7 @@ from ..store.sealed_rows import (
 from ..store.workspace import Workspace
 from .check_reliability import ReliabilityReport, check_reliability
 from .decide import Watch
+from .first_figure import FirstFigure, summarize
 from .make_data import written_beside
 
 KEPT_CHECKS = ("annotators", "detectable_change", "noise", "flip_rate")
@@ -89,6 +89,8 @@ class BenchResult:
     ceilings: ReliabilityReport
     shown: JudgedDataset
     """The rows that may be shown one by one: all but those sealed to a run."""
+    summary: FirstFigure | None = None
+    """What is said first of it; None of a ranking."""
     by: Mapping[str, Benchmark] = field(default_factory=dict[str, Benchmark])
     macro: Mapping[str, MacroMean] = field(default_factory=dict[str, MacroMean])
     """Means over the values of the column asked for; empty without one, or for a choice."""
@@ -105,6 +107,8 @@ class BenchResult:
         cost.
         """
         out = self.benchmark.to_json() | self.ceilings.to_json()
+        if self.summary is not None:
+            out["summary"] = self.summary.to_json()
         if self.by:
             out["by"] = {value: part.to_json() for value, part in self.by.items()}
         out |= {name: mean.to_json() for name, mean in self.macro.items()}
@@ -216,15 +220,20 @@ def run_bench(
             by = f"the kept rule {kept_rule.rule.version}"
             notes.append(f"decided by {by}: positive at {kept_rule.rule.threshold:g}")
             notes += kept_rule.caveats(model=first.model, confidence=options.confidence)
-        # A claim's threshold decides about a claim, and a ranking has none.
-        if claims is None and replies.ranked is None and (hint := hint_threshold(first)):
-            notes.append(hint)
         test = find_test(workspace, client.model)
         if test is not None and (note := test.note(confidence=options.confidence)):
             notes.append(note)
+        benchmark = measure(first)
+        summary = None
+        if replies.ranked is None:
+            # A claim's threshold decides about a claim.
+            summary = summarize(
+                first, benchmark.to_json(), shown=open_rows, has_threshold=claims is None
+            )
         result = BenchResult(
             judged=first,
-            benchmark=measure(first),
+            benchmark=benchmark,
+            summary=summary,
             **_by_value(first, options.by),
             ceilings=check_reliability(replies.rounds, trust or TrustOptions(), shown=hidden.shown),
             claims=claims,
@@ -275,6 +284,7 @@ def _measured(
         rows=len(dataset),
         sealed=sealed,
         benchmark=result.benchmark.to_json(),
+        summary=None if result.summary is None else result.summary.to_json(),
         by={value: part.to_json() for value, part in result.by.items()},
         bins=tuple(as_json(one) for one in bins_of_verdicts(result.judged)),
         checks=checks,
@@ -407,12 +417,14 @@ def bench_function(
     judged = judge_with_function(function, dataset, scale=scale)
     hidden = seal_of(workspace, dataset, by="bench")
     enter_look(workspace, read.looked_at_by(version_of(judged)), dataset, by="bench")
+    benchmark, shown = measure(judged), hidden.shown(judged)
     return BenchResult(
         judged=judged,
-        benchmark=measure(judged),
+        benchmark=benchmark,
+        summary=summarize(judged, benchmark.to_json(), shown=shown),
         **_by_value(judged, by),
         ceilings=check_reliability([judged], TrustOptions()),
-        shown=hidden.shown(judged),
+        shown=shown,
         first=read.notes,
         notes=(*read.notes, *hidden.notes(), *(() if read.notes else hidden.look_note())),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -123,6 +124,7 @@ def bench(
             by_column=options.by,
             title=title,
             shown=result.shown,
+            summary=result.summary,
         )
         write_beside(options.html, page)
     unpaid = result.benchmark.unscored.get("budget")
@@ -131,10 +133,8 @@ def bench(
     )
 
     def say_result() -> None:
-        for note in (*dataset.notes, *result.notes):
-            if note not in first_notes:
-                say(f"note: {note}")
-        _say(result, title, options, trust)
+        notes = (*dataset.notes, *result.notes)
+        _say(result, title, [note for note in notes if note not in first_notes], options, trust)
         for path in (options.out, options.html):
             if path is not None:
                 say(f"written to {path}")
@@ -142,11 +142,23 @@ def bench(
     answer_in_part(result.to_json(), say_result, shortfall, as_json=as_json)
 
 
-def _say(result: BenchResult, title: str, options: BenchOptions, trust: TrustOptions) -> None:
+def _say(
+    result: BenchResult,
+    title: str,
+    notes: Sequence[str],
+    options: BenchOptions,
+    trust: TrustOptions,
+) -> None:
     from ..reports.reliability_report import say_reliability
     from ..reports.terminal_report import say_benchmark, say_macro
 
-    say_benchmark(result.benchmark, title=title, headline=options.metrics == "few")
+    say_benchmark(
+        result.benchmark,
+        title=title,
+        headline=options.metrics == "few",
+        summary=result.summary,
+        notes=notes,
+    )
     for value, part in result.by.items():
         say_benchmark(part, title=f"{options.by} = {value}", brief=True)
     if options.by is not None and result.macro:

@@ -12,8 +12,10 @@ import numpy as np
 
 from ...judges import Benchmark, BoolArray, FloatArray, JudgedDataset, OutputScale
 from ...judges.metrics.reliability_bins import reliability_bins
+from ..actions.first_figure import FirstFigure, first_figure
 from ..terminal import visible
 from . import charts
+from .first_sentence import first_sentences
 from .numbers import BRIEF, ordered_metrics
 from .rendering import cut_line, open_templates
 
@@ -40,6 +42,7 @@ def render_score_report(
     by_column: str | None,
     title: str,
     shown: JudgedDataset | None = None,
+    summary: FirstFigure | None = None,
 ) -> str:
     """Return the page's HTML; the same measurement gives the same page, byte for byte.
 
@@ -50,6 +53,7 @@ def render_score_report(
         by_column: The column.
         title: Of the page.
         shown: Those of the rows that may be shown one by one; all unless given.
+        summary: What is said first; what the benchmark alone tells unless given.
     """
     singly = judged if shown is None else shown
     order = "the farthest apart in grade first" if judged.same_scale else "in the order of the file"
@@ -62,12 +66,13 @@ def render_score_report(
         grades = ()
     label, probability = _probability(judged)
     names = [_grade(level, judged.scale) for level in judged.scale.levels]
-    notes = (benchmark.warning, *benchmark.notes, *judged.dataset.notes)
+    notes = (*benchmark.notes, *judged.dataset.notes)
     return (
         open_templates()
         .get_template("score_report.html.j2")
         .render(
             title=cut_line(title, 200),
+            sentences=first_sentences((summary or first_figure(benchmark.to_json())).to_json()),
             judged=judged,
             benchmark=benchmark,
             metrics=[

@@ -12,7 +12,6 @@ from ...judges import Estimate, JudgedDataset
 from ...judges.metrics.leaderboard import ALPHA, Entry, Leaderboard, Pair
 from ...judges.published import STATUSES, Line, PublishedRow
 from ..actions.score import Score
-from ..terminal import say
 from .numbers import number, p_value, signed, span
 from .printing import Payload, say_template
 from .terminal_report import say_benchmark, say_macro
@@ -25,9 +24,7 @@ published says others.
 
 def say_score(score: Score, *, title: str) -> None:
     """Print one judge's figures, and a line for each value of the column."""
-    for note in score.judged.dataset.notes:
-        say(f"note: {note}")
-    say_benchmark(score.benchmark, title=title)
+    say_benchmark(score.benchmark, title=title, notes=score.judged.dataset.notes)
     if score.by is None:
         return
     say_macro(score.macro, column=score.by)

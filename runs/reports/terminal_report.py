@@ -8,15 +8,23 @@ from ...judges import Benchmark
 from ...judges.metrics import headline_metrics
 from ...judges.metrics.macro_average import MacroMean
 from ...optimize.events import Benchmarked, DecisionRecord, RunEvent
+from ..actions.first_figure import FirstFigure, first_figure
+from .first_sentence import first_sentences
 from .numbers import ordered_metrics
 from .printing import Payload, say_template
 from .tables import brief_of, metric_line
 
 
 def say_benchmark(
-    benchmark: Benchmark, *, title: str, brief: bool = False, headline: bool = False
+    benchmark: Benchmark,
+    *,
+    title: str,
+    brief: bool = False,
+    headline: bool = False,
+    summary: FirstFigure | None = None,
+    notes: Sequence[str] = (),
 ) -> None:
-    """Print a benchmark: what was scored, the confusion table, the metrics with their intervals.
+    """Print a benchmark: sentences, what was scored, the confusion table and the metrics.
 
     Args:
         benchmark: What was measured.
@@ -25,12 +33,28 @@ def say_benchmark(
             table.
         headline: Whether the four metrics of `headline_metrics` are printed, and how to see the
             others.
+        summary: What is said first; what the benchmark alone tells unless given.
+        notes: What is to be known of the rows and of the calls.
     """
-    _say_measured(benchmark.to_json(), title=title, brief=brief, headline=headline)
+    _say_measured(
+        benchmark.to_json(),
+        title=title,
+        brief=brief,
+        headline=headline,
+        summary=summary,
+        notes=notes,
+    )
 
 
 def _say_measured(
-    body: Payload, *, title: str, brief: bool = False, headline: bool = False
+    body: Payload,
+    *,
+    title: str,
+    brief: bool = False,
+    headline: bool = False,
+    in_run: bool = False,
+    summary: FirstFigure | None = None,
+    notes: Sequence[str] = (),
 ) -> None:
     names: Sequence[str] = ordered_metrics(body["metrics"])
     if brief:
@@ -42,6 +66,9 @@ def _say_measured(
         "benchmark",
         title=title,
         body={"warning": "", **body},
+        sentences=() if brief else first_sentences((summary or first_figure(body)).to_json()),
+        in_run=in_run,
+        first_notes=notes,
         brief=brief,
         headline=headline,
         why=", ".join(f"{n} {reason}" for reason, n in body["unscored"].items()),
@@ -65,7 +92,7 @@ def say_event(event: RunEvent) -> None:
     """Print one event of a run; a kind that is not for people prints nothing."""
     if isinstance(event, Benchmarked):
         title = "1. Benchmark: the judge as it is, on training and validation rows"
-        _say_measured(event.benchmark, title=title)
+        _say_measured(event.benchmark, title=title, in_run=True)
     elif event.kind in _PRINTED:
         say_template(event.kind, event=event)
 

@@ -15,8 +15,10 @@ from ...judges import InputError
 from ...judges.metrics import CHOICE_METRICS, headline_metrics
 from ...judges.metrics.reliability_bins import Bin
 from ...optimize.events import JudgeMeasured
+from ..actions.first_figure import first_figure
 from ..actions.run_summary import RunSummary
 from ..reports.charts import confusion, reliability
+from ..reports.first_sentence import first_sentences
 from ..reports.numbers import BRIEF
 from ..store.bench_config import BenchConfig
 from .app_state import AppState
@@ -35,10 +37,12 @@ def bench(state: AppState, run: RunSummary) -> Response:
     body = measured.benchmark
     bins = [Bin.from_json(one) for one in measured.bins]
     is_choice = "f1" not in body["metrics"]
+    summary = measured.summary or first_figure(body).to_json()
     return state.page(
         "bench.html",
         run=run,
         measured=measured,
+        sentences=first_sentences(summary),
         config=BenchConfig.from_json(run.record.config),
         brief=headline_metrics(body["metrics"]),
         confusion=None if is_choice else confusion(body),

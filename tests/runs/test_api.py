@@ -356,7 +356,11 @@ def test_objects_print_as_a_person_would_want_them(here: Path) -> None:
     rows = jw.load_rows(ROWS)
     assert str(rows) == "rows: 48 rows\n  columns: id, source, statement, label, group_id, channel"
     bench = jw.bench(same_rooms, rows)
-    assert str(bench).splitlines()[:9] == [
+    assert str(bench).splitlines()[:12] == [
+        "Your judge agrees with people on 100 % of 48 rows (kappa 1.00 [0.69, 1.00]; so few rows"
+        " leave 86 to 100 %",
+        "possible).",
+        "It errs on none of these 36 bad and 12 good rows.",
         "note: the inputs are source, statement, as the judge groundedness reads them",
         "",
         "same_rooms on rows",

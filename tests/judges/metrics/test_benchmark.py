@@ -22,7 +22,7 @@ from judgewright.judges import (
     Scalar,
     Unscored,
     Verdict,
-    hint_threshold,
+    better_threshold,
 )
 from judgewright.judges.metrics import (
     AVERAGED,
@@ -683,10 +683,13 @@ def test_another_threshold_is_hinted_with_its_interval() -> None:
         rng.choice([2, 3], 400, p=[0.2, 0.8]),
         rng.choice([0, 2, 3], 400, p=[0.3, 0.6, 0.1]),
     )
-    hint = hint_threshold(judged_table(people, judge, scale=GRADED))
-    assert hint.startswith("on these rows a threshold of 3 instead of 2 would raise kappa from ")
-    assert "95 % +" in hint
-    assert hint.endswith("cross-fitted)")
+    hint = better_threshold(judged_table(people, judge, scale=GRADED))
+    assert hint is not None
+    assert (hint.current, hint.threshold) == (2, 3)
+    assert hint.bad_called_good == ((people == 0) & (judge == 3)).sum()
+    assert hint.good_called_bad == ((people == 3) & (judge == 2)).sum()
+    assert hint.change.low is not None
+    assert hint.change.low > 0
 
 
 def test_no_threshold_is_hinted_where_none_serves_better_or_there_is_none() -> None:
@@ -694,9 +697,9 @@ def test_no_threshold_is_hinted_where_none_serves_better_or_there_is_none() -> N
     rng = np.random.default_rng(5)
     people = rng.integers(0, 2, 300) * 3
     judge = np.where(rng.random(300) < 0.9, people, 3 - people)
-    assert hint_threshold(judged_table(people, judge, scale=GRADED)) == ""
-    assert hint_threshold(judged_table([0, 1, 2] * 20, [0, 1, 1] * 20, scale=CHOICE)) == ""
-    assert hint_threshold(judged_table([0, 3] * 5, [2, 3] * 5, scale=GRADED)) == ""
+    assert better_threshold(judged_table(people, judge, scale=GRADED)) is None
+    assert better_threshold(judged_table([0, 1, 2] * 20, [0, 1, 1] * 20, scale=CHOICE)) is None
+    assert better_threshold(judged_table([0, 3] * 5, [2, 3] * 5, scale=GRADED)) is None
 
 
 CELLS = [(1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (0.0, 0.0)]

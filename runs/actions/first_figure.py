@@ -1,0 +1,214 @@
+"""The figures that are read first, of which a sentence is made: how often a judge agrees with
+people, which errors it makes, what another threshold would change, and the slice that is worst.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from ...judges import BetterThreshold, JudgedDataset, OutputScale, Verdict, better_threshold
+from ...slices import FoundSlice
+from .find_slices import Search, advise, search
+
+LEAST_SEARCHED, MOST_SEARCHED = 60, 5_000
+"""Rows between which slices are searched along with a benchmark: in fewer nothing can stand out,
+and a search of so many takes half a second.
+"""
+Json = Mapping[str, Any]  # Any: JSON
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """How many rows of how many, with the 95 % interval of the share."""
+
+    count: int
+    of: int
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confusion:
+    """The two labels of a choice that a judge confuses most often."""
+
+    people: str
+    judge: str
+    count: int
+    of: int
+    """Rows that people gave the first label."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorstSlice:
+    """The slice that a search confirmed, or calls likely."""
+
+    where: str
+    metric: str
+    n: int
+    value: float
+    rest: float
+    evidence: str
+    p: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstFigure:
+    """What is said first of a benchmark."""
+
+    simulated: bool
+    agreed: Share | None
+    """Decisions, or labels of a choice, that are people's; None where no row can be compared."""
+    kappa: Json | None
+    same_grade: Share | None
+    """Of grades: those that are the very grade that people gave."""
+    bad_called_good: Share | None
+    good_called_bad: Share | None
+    confusion: Confusion | None
+    unscored: int
+    unlabelled: int
+    warning: str
+    good_from: str = ""
+    """Which grades are good, where there are more than two."""
+    called_good: int | None = None
+    """Where no row has a label: how many the judge calls good, of `judged`."""
+    judged: int | None = None
+    threshold: BetterThreshold | None = None
+    worst: WorstSlice | None = None
+    not_searched: bool = False
+    """Whether a search of slices would have taken long, so that it is left to its command."""
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return the object that `bench --json` has as `summary`."""
+        return asdict(self)
+
+
+def first_figure(body: Json, *, names: Sequence[str] = ()) -> FirstFigure:
+    """Return what a benchmark alone tells.
+
+    Args:
+        body: As `Benchmark.to_json` writes it; of an earlier version too.
+        names: The labels of a choice; without them no confusion is named.
+    """
+    metrics, cells, n = body["metrics"], body["confusion"], body["n"]
+    is_choice = "precision" not in metrics
+    kappa = metrics.get("kappa_grades" if is_choice else "kappa")
+    grades, same_grade = body.get("grades"), None
+    if grades and n:
+        right = sum(line[i] for i, line in enumerate(grades["counts"]))
+        same_grade = _share(right, n, metrics.get("accuracy_grades"))
+    if is_choice:
+        agreed = same_grade
+    else:
+        right = cells["tp"] + cells["tn"]
+        agreed = _share(right, n, metrics.get("accuracy")) if n else None
+    bad = good = None
+    if n and not is_choice:
+        bad = _wrong(cells["fp"], cells["fp"] + cells["tn"], metrics["specificity"])
+        good = _wrong(cells["fn"], cells["fn"] + cells["tp"], metrics["recall"])
+    return FirstFigure(
+        simulated=body["simulated"],
+        agreed=agreed,
+        kappa=kappa if kappa and kappa["value"] is not None else None,
+        same_grade=None if is_choice else same_grade,
+        bad_called_good=bad,
+        good_called_bad=good,
+        confusion=_most_confused(grades, names) if is_choice and names and grades else None,
+        unscored=sum(body["unscored"].values()),
+        unlabelled=body["unlabelled"],
+        warning=body.get("warning", ""),
+    )
+
+
+def summarize(
+    judged: JudgedDataset, body: Json, *, shown: JudgedDataset, has_threshold: bool = True
+) -> FirstFigure:
+    """Return what the verdicts tell beside their benchmark: another threshold, and the worst
+    slice.
+
+    Args:
+        judged: Rows with their answers.
+        body: What was measured on them.
+        shown: Those rows that may be searched, none of them sealed.
+        has_threshold: Whether a score decides about a row; not so where claims do.
+    """
+    is_choice = judged.scale.kind == "choice"
+    figure = first_figure(body, names=judged.scale.labels)
+    if not judged.n:
+        verdicts = [one for one in judged.answers if isinstance(one, Verdict)]
+        good = None if is_choice else sum(one.positive for one in verdicts)
+        return replace(figure, called_good=good, judged=len(verdicts))
+    return replace(
+        figure,
+        good_from=_good_from(judged.dataset.labels, judged.scale),
+        threshold=better_threshold(judged) if has_threshold else None,
+        worst=_worst_slice(shown, body),
+        not_searched=shown.n > MOST_SEARCHED,
+    )
+
+
+def _share(count: int, of: int, estimate: Json | None) -> Share:
+    estimate = estimate or {"low": None, "high": None}
+    return Share(count=count, of=of, low=estimate["low"], high=estimate["high"])
+
+
+def _wrong(count: int, of: int, found: Json) -> Share:
+    """Return the share that is wrong, from the estimate of the share that is right."""
+    low, high = (None if end is None else 1 - end for end in (found["high"], found["low"]))
+    return Share(count=count, of=of, low=low, high=high)
+
+
+def _most_confused(grades: Json, names: Sequence[str]) -> Confusion | None:
+    wrong = [
+        (count, people, judge)
+        for people, line in enumerate(grades["counts"])
+        for judge, count in enumerate(line)
+        if people != judge and count
+    ]
+    if not wrong:
+        return None
+    count, people, judge = max(wrong, key=lambda one: (one[0], -one[1], -one[2]))
+    of = sum(grades["counts"][people])
+    return Confusion(people=names[people], judge=names[judge], count=count, of=of)
+
+
+def _good_from(labels: OutputScale, scale: OutputScale) -> str:
+    """Say from which grade on a row is good to people and to the judge; empty of two answers."""
+    people, judge = (_from(one) for one in (labels, scale))
+    if people == judge or not (people and judge):
+        return judge or (people and f"{people} of people's grades")
+    return f"{people} of people's grades, {judge} of the judge's"
+
+
+def _from(scale: OutputScale) -> str:
+    if scale.kind in ("binary", "choice"):
+        return ""
+    least = scale.name(scale.threshold)
+    return f"{least} or {'less' if scale.low_is_good else 'more'}"
+
+
+def _worst_slice(shown: JudgedDataset, body: Json) -> WorstSlice | None:
+    """Return the slice to name: one that the search confirms, else one that it calls likely."""
+    if not LEAST_SEARCHED <= shown.n <= MOST_SEARCHED:
+        return None
+    cells = body["confusion"]
+    metric = "precision" if cells["fp"] >= cells["fn"] else "recall"
+    is_choice = shown.scale.kind == "choice"
+    report = search(shown, Search(metric=None if is_choice else metric))
+    number = advise(report).number
+    found: list[FoundSlice] = [] if number is None else [report.slices[number - 1]]
+    for evidence in ("confirmed", "likely"):
+        found += [one for one in report.slices if one.evidence == evidence]
+    if not found:
+        return None
+    chosen = found[0]
+    return WorstSlice(
+        where=str(chosen.predicate),
+        metric=chosen.metric,
+        n=chosen.n,
+        value=chosen.value,
+        rest=chosen.rest,
+        evidence=chosen.evidence,
+        p=chosen.p,
+    )
