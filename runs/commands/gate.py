@@ -172,11 +172,11 @@ def gate(
 
     JUDGE_A and JUDGE_B are judges (name, name@version, YAML file or git:REF:PATH), asked about the
     rows of HOLDOUT, or two verdict files, FILE:NAME for a column of a matrix; their HOLDOUT names
-    the rows and labels that count. Every decision is a look at the holdout, entered in the
-    workspace's ledger. With --unlabelled people label some of its rows first (`judgewright label`),
-    and the same command says what they decide; verdict files then need no labels. With --again an
-    accepted JUDGE_A is put against its parent on another model, a look on a line of the model's
-    own. Exits 0 when the judge is accepted, 1 otherwise.
+    the rows and labels that count. Every decision is a look at the holdout: it makes the next one
+    there stricter, and is entered in the workspace's ledger. With --unlabelled people label some of
+    its rows first (`judgewright label`), and the same command says what they decide; verdict files
+    then need no labels. With --again an accepted JUDGE_A is put against its parent on another
+    model, a look on a line of the model's own. Exits 0 when the judge is accepted, 1 otherwise.
     """
     if terms.again:
         _refuse(terms, "is of the decision that is made again", besides=("again",))

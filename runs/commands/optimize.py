@@ -61,10 +61,10 @@ def optimize(
     """Improve JUDGE on the slice of DATA where it errs, and decide on rows nobody tuned on.
 
     Exits 0 when the gate accepted; 1 when it refused or could not decide, or the search found no
-    candidate; 3 when an endpoint failed; 4 when the best candidate's chance of being accepted was
-    too small to spend a look on (--least-chance). The same command goes on with a run that was
-    stopped, and prints one that has ended again, without a call and without a look. With --plan
-    nothing is asked or spent, but for a --pilot.
+    candidate; 3 when an endpoint failed; 4 when the best candidate was too unlikely to be accepted
+    for a test on the holdout (--least-chance). The same command goes on with a run that was
+    stopped, and prints one that has ended again, without a call and without another test. With
+    --plan nothing is asked or spent, but for a --pilot.
     """
     from ..actions.optimize import start_run
     from ..actions.plan import plan_run

@@ -85,7 +85,7 @@ class Seal:
 
     def look_note(self) -> tuple[str, ...]:
         """Return a note that figures on sealed rows are a look."""
-        look = "figures on sealed rows are a look, which counts at the next gate on them"
+        look = "figures on sealed rows are a look: the next gate on them is stricter for it"
         return (f"{look} (the prompt in use costs none)",) if self.count else ()
 
 
@@ -221,8 +221,8 @@ def cost_of_measuring(workspace: Workspace, dataset: Dataset, name: str) -> tupl
     request = LookRequest(holdout="", run_id="", before="", after="", purpose="gate", line="")
     look = requested_look(replace(history, memories=(*history.memories, memory)), request)
     notes = [
-        f"the figures of {name} on these rows are a look: a gate on them counts it, unless {name}"
-        " is one of its two"
+        f"the figures of {name} on these rows are a look: the next gate on them is stricter for it,"
+        f" unless {name} is one of its two"
     ]
     if look.spent:
         notes.append(f"spent on these rows before: {'; '.join(look.spent)}")
