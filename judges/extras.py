@@ -22,5 +22,22 @@ def require_extra(extra: str, *packages: str, purpose: str) -> None:
     if missing:
         raise InputError(
             f"{purpose} needs {' and '.join(missing)}, which the light install leaves out",
-            hint=f"pip install 'judgewright[{extra}]'",
+            hint=install_line(extra),
         )
+
+
+def install_line(extra: str) -> str:
+    """Return what installs an extra."""
+    return f"pip install 'judgewright[{extra}]'"
+
+
+LIGHT_INSTALL = (
+    "This is the light install, which measures and decides; to improve prompts too:"
+    f" {install_line('optimize')}"
+)
+"""What is said where nobody can try `--proposer textgrad`."""
+
+
+def improves() -> bool:
+    """Whether the packages are installed that the usual search for a better prompt needs."""
+    return find_spec("textgrad") is not None

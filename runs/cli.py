@@ -128,13 +128,16 @@ class _WithPlugins(LazyGroup):
         name: (f"{__package__}.commands.{path}", text) for name, (path, text) in COMMANDS.items()
     },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    invoke_without_command=True,
 )
 @click.version_option(package_name="judgewright", prog_name="judgewright")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Measure an LLM judge against human labels, find where it errs, improve its prompt, prove it
     on a holdout.
 
     \b
+    Begin:      judgewright    (at a terminal: a page in the browser, with the demo as a button)
     Try it:     judgewright demo
     Measure:    judgewright bench groundedness rows.jsonl --model your-model
     Improve:    judgewright optimize groundedness rows.jsonl --objective "raise precision" --model your-model
@@ -143,6 +146,14 @@ def cli() -> None:
     OPENAI_API_KEY, NAME@https://host/v1 with JUDGEWRIGHT_API_KEY, or a name with settings of its
     own: judgewright models.
     """  # noqa: E501
+    if context.invoked_subcommand is not None:
+        return
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        click.echo(context.get_help())
+        return
+    from .commands.review import open_page
+
+    open_page()
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -9,6 +9,9 @@ from ..errors import ModelError, UnreachedError
 from .base_url import checked_url
 from .transport import CHAT, Answer, Secret
 
+UNREACHED = "is the server started, and is the address right?"
+"""What to look at where nothing answers, unless more is known."""
+
 
 @dataclass(slots=True, kw_only=True)
 class Address:
@@ -78,12 +81,12 @@ class Address:
             reason: Why.
             untrusted: The certificate is not trusted.
             unreached: Nothing was sent.
-            hint: What to do where nothing was sent.
+            hint: What to do where nothing was sent, instead of the usual.
         """
         if untrusted:
             message = f"the certificate of {self.base_url} is not trusted: {reason}"
             return UnreachedError(message, fatal=True)
         if unreached:
             message = f"{self.base_url} cannot be reached: {reason}"
-            return UnreachedError(message, retryable=True, hint=hint)
+            return UnreachedError(message, retryable=True, hint=hint or UNREACHED)
         return ModelError(f"the connection to {self.base_url} broke: {reason}", retryable=True)

@@ -17,17 +17,23 @@ from ...judges import (
     JudgeSettings,
     Message,
     Prices,
+    Registry,
     Request,
     Unscored,
     judge_request,
+    load_dataset,
     read_reply,
     without_thinking,
 )
+from ...judges.files.rows_in_memory import rows_in_memory
 from ...judges.models import OMIT, Client, FailedCall, MemoryRecord, ignored_parameters
 from ..config.environment import Environment, open_model
+from ..demo import JUDGE, demo_rows
 
 Outcome = Literal["honoured", "ignored", "refused", "not sent", "cannot tell"]
 
+_TRIAL_SECONDS = 60.0
+"""For which one question is awaited, with a person looking on."""
 _AT_ONCE = 4
 _TRIES = 3
 _LIMIT = 32
@@ -84,6 +90,57 @@ class ModelReport:
         return asdict(self)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelTrial:
+    """What came back from one question to a model."""
+
+    simulated: bool
+    reply: str
+    verdict: str
+    """What was read in the reply; empty where there is no verdict in it."""
+    unreadable: str
+    """Why there is none."""
+    seconds: float
+    tokens_in: int
+    tokens_out: int
+    cost: float | None
+    """US dollars; None where the price is unknown."""
+
+
+def try_model(name: str, environment: Environment) -> ModelTrial:
+    """Ask a model one question, about a built-in row that is made up; nothing is recorded.
+
+    Args:
+        name: The model, as `--model` takes it.
+        environment: Names, base URL, keys and prices. The user names the model in this command.
+
+    Raises:
+        InputError: The name cannot be used, or its key is missing.
+        ModelError: The endpoint cannot be asked.
+    """
+    prompt = Registry().get(JUDGE)
+    source = rows_in_memory(demo_rows(documents=1), name="the built-in rows")
+    rows = load_dataset(source, inputs=prompt.inputs, scale=prompt.scale, limit=1)
+    quiet = replace(environment, watch=None)
+    with _open_client(name, quiet, tries=1, seconds=_TRIAL_SECONDS) as client:
+        reply = client.ask_one(judge_request(prompt, rows.rows[0], settings=JudgeSettings()))
+        answer = read_reply(prompt, reply)
+        if isinstance(answer, Unscored):
+            verdict, unreadable = "", f"{answer.reason}: {answer.detail}"
+        else:
+            verdict, unreadable = "grounded" if answer.positive else "not grounded", ""
+        return ModelTrial(
+            simulated=client.model.simulated,
+            reply=reply.text,
+            verdict=verdict,
+            unreadable=unreadable,
+            seconds=reply.latency,
+            tokens_in=reply.tokens_in,
+            tokens_out=reply.tokens_out,
+            cost=reply.cost,
+        )
+
+
 def check_model(
     name: str,
     environment: Environment,
@@ -111,22 +168,29 @@ def check_model(
     """
     if not len(rows):
         raise InputError("there is no row to ask about")
+    # What took as long takes as long another time.
+    seconds = environment.settings(name).timeout
+    with _open_client(name, environment, tries=_TRIES, seconds=seconds) as client:
+        return _check(name, _Asker(client, tell), prompt, rows, judge)
+
+
+def _open_client(
+    name: str, environment: Environment, *, tries: int, seconds: float | None
+) -> Client:
     environment.require_named(name, who=f"the model {name!r}")
     environment.require_keys(name)
     settings, watch = environment.settings(name), environment.watch
-    client = Client(
+    return Client(
         open_model(name, environment),
         settings=settings,
         record=_NoRecord(),
         prices=Prices(environment.prices, settings.price),
         watch=None if watch is None else lambda _, progress: watch("the test", progress),
         concurrency=_AT_ONCE,
-        tries=_TRIES,
-        row_seconds=settings.timeout,  # what took as long takes as long another time
+        tries=tries,
+        row_seconds=seconds,
         widens=False,
     )
-    with client:
-        return _check(name, _Asker(client, tell), prompt, rows, judge)
 
 
 def _check(

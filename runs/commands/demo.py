@@ -10,23 +10,19 @@ import click
 
 from ...judges import InputError
 from ..actions.optimize import start_run
+from ..config.command_options import OptimizeOptions
 from ..config.environment import Environment
-from ..demo.rows import DOCUMENTS, write_demo_rows
+from ..demo import DEMO_OPTIONS, DOCUMENTS, JUDGE, write_demo_rows
 from ..reports.terminal_report import say_event, say_nothing, say_verdict
 from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
 from ..terminal import progress_on_stderr, say, say_json
-from .decorators import json_option, takes
+from .decorators import json_option, read_options, takes
 from .help import Command
 from .model_access import asking_environment
 from .optimize import say_end, tell
 from .output_paths import OutFolder
 from .review import serve_page
-
-OBJECTIVE = (
-    "Precision matters most: do not call unsupported statements grounded. Do not lose more than 10"
-    " points of recall."
-)
 
 
 @click.command(cls=Command, epilog="Example:  judgewright demo --dir demo")
@@ -34,8 +30,7 @@ OBJECTIVE = (
 @takes(
     "opening",
     False,
-    "Then show the run in a browser, until Ctrl-C; other users of this machine may see the link"
-    " meanwhile.  [default: no-open]",
+    "Then show the run in a browser, until Ctrl-C.  [default: no-open]",
     flag="--open/--no-open",
 )
 @json_option
@@ -53,7 +48,7 @@ def demo(folder: Path, opening: bool, as_json: bool) -> None:
     rows = folder / "rows.jsonl"
     write_demo_rows(rows, documents=DOCUMENTS)
     with Workspace(folder) as workspace, progress_on_stderr(quiet=as_json) as watch:
-        prompt = workspace.registry.get("groundedness")
+        prompt = workspace.registry.get(JUDGE)
         if not as_json:
             say(
                 "This demo needs no key: rows and model are made up, and no figure says anything"
@@ -62,12 +57,7 @@ def demo(folder: Path, opening: bool, as_json: bool) -> None:
         config = RunConfig(
             prompt=prompt.to_yaml(),
             data=str(rows),
-            objective=OBJECTIVE,
-            yes=True,
-            proposer="study,textgrad",
-            steps=3,
-            by="channel",
-            model="simulated",
+            **vars(read_options(OptimizeOptions, DEMO_OPTIONS)),
         )
         listen = say_nothing if as_json else say_event
         result = start_run(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -413,6 +414,16 @@ def _trace_settings(values: Mapping[str, str]) -> TraceSettings:
         log=Path(log) if log else None,
         texts=bool(values.get("JUDGEWRIGHT_TRACE_TEXT")),
     )
+
+
+def has_browser(variables: Mapping[str, str] | None = None, platform: str = sys.platform) -> bool:
+    """Whether a browser can be opened where the user sits: there is a screen, and it is not that of
+    another machine.
+    """
+    values = os.environ if variables is None else variables
+    if platform in ("darwin", "win32"):
+        return "SSH_CONNECTION" not in values
+    return any(values.get(name) for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"))
 
 
 def tool_environment(variables: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The made-up rows of `judgewright demo`."""
+"""The made-up rows of `judgewright demo`, and what it does with them."""
 
 import lazy_loader
 

@@ -18,6 +18,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from ...judges import JudgewrightError
+from ...judges.extras import LIGHT_INSTALL, improves
 from ..config.environment import Environment
 from ..config.place import Place
 from ..reports.rendering import open_templates
@@ -33,7 +34,7 @@ LOOK_SECONDS = 2.0
 
 
 def review_app(
-    place: Path | Place, *, token: str, port: int, environment: Environment
+    place: Path | Place, *, token: str, port: int, environment: Environment, ticket: str = ""
 ) -> Starlette:
     """Return the review page of a workspace as an ASGI application.
 
@@ -41,8 +42,11 @@ def review_app(
         token: The secret of the link; who has it may decide.
         port: Where it will be served, on 127.0.0.1.
         environment: Base URL and keys, for the gate that a decision may start.
+        ticket: A secret that opens the page once; empty for none.
     """
     templates = open_templates(__package__ or "")
+    templates.globals["improves"] = improves()
+    templates.globals["light_install"] = LIGHT_INSTALL
     templates.globals["sections"] = [(section.name, section.path) for section in SECTIONS]
     state = AppState(Place.of(place), environment, templates)
     pool = state.pool
@@ -75,7 +79,7 @@ def review_app(
     ]
     app = Starlette(
         routes=routes,
-        middleware=[Middleware(Guards, token=token, port=port)],
+        middleware=[Middleware(Guards, token=token, port=port, ticket=ticket)],
         exception_handlers={HTTPException: lost},
         lifespan=lifespan,
     )

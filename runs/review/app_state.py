@@ -28,6 +28,7 @@ from ..store.journal import RunRecord, get_run
 from ..store.workspace import Workspace
 from .file_data import names_of_check, report_of
 from .kept import Kept
+from .model_cards import ModelCards
 from .row_data import (
     TITLES,
     Kind,
@@ -93,6 +94,8 @@ class AppState:
         self.offers = Kept[list[Json]](KEPT_EXPORTS)
         self.columns = Kept[tuple[str, ...]](KEPT_EXPORTS)
         """The columns of data files that were looked at."""
+        self.trials = ModelCards()
+        """What came back from models that were tried out."""
         self.labelling = Lock()
         """Held from reading which row is next to keeping its label."""
         self._workers: list[subprocess.Popen[bytes]] = []

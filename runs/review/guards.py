@@ -41,12 +41,13 @@ class Guards:
     Args:
         app: What is guarded.
         token: The secret of the printed link.
+        ticket: Another that lets in the first who has it; empty for none.
         port: Where the server listens; part of the hosts it answers to and of the cookie's name.
     """
 
-    def __init__(self, app: ASGIApp, *, token: str, port: int) -> None:
+    def __init__(self, app: ASGIApp, *, token: str, port: int, ticket: str = "") -> None:
         self._app = app
-        self._token = token.encode()
+        self._token, self._ticket = token, ticket
         self._cookie = f"judgewright-{port}"
         names = ("127.0.0.1", "localhost")
         # A browser leaves out the port that http has anyway.
@@ -94,12 +95,14 @@ class Guards:
         """Trade the token of the link for a cookie; refuse who has neither."""
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         tokens = [value for name, value in query if name == "token"]
-        if scope["method"] in SAFE and len(tokens) == 1 and self._fits(tokens[0]):
+        if scope["method"] in SAFE and len(tokens) == 1 and self._lets_in(tokens[0]):
             rest = urlencode([pair for pair in query if pair[0] != "token"])
             # One slash at the start: `//host` would be another host's address.
             path = "/" + scope["path"].lstrip("/\\")
             entered = RedirectResponse(f"{path}?{rest}" if rest else path, 303)
-            entered.set_cookie(self._cookie, tokens[0], path="/", httponly=True, samesite="strict")
+            entered.set_cookie(
+                self._cookie, self._token, path="/", httponly=True, samesite="strict"
+            )
             return entered
         # Other cookies of this host may be written anyhow; they do not hide ours.
         pairs = ";".join(Headers(scope=scope).getlist("cookie")).split(";")
@@ -109,5 +112,12 @@ class Guards:
             return PlainTextResponse("open the link that `judgewright review` printed\n", 403)
         return None
 
-    def _fits(self, token: str) -> bool:
-        return hmac.compare_digest(token.encode("utf-8", "surrogatepass"), self._token)
+    def _fits(self, token: str, secret: str = "") -> bool:
+        given = token.encode("utf-8", "surrogatepass")
+        return hmac.compare_digest(given, (secret or self._token).encode())
+
+    def _lets_in(self, token: str) -> bool:
+        if self._ticket and self._fits(token, self._ticket):
+            self._ticket = ""
+            return True
+        return self._fits(token)

@@ -26,6 +26,8 @@ from .routes import Address, LiveAddress
 from .stream import News
 
 JOBS_PER_PAGE = 50
+LEADS_ON = "?then=run"
+"""Behind the address of a job: once it is done, its page leads to the run that it made."""
 
 
 def jobs(state: AppState, request: Request) -> Response:
@@ -47,13 +49,22 @@ def _list(state: AppState, request: Request) -> dict[str, object]:
 def job(state: AppState, request: Request) -> Response:
     """Show one job: what it does, how far it is, how it ended."""
     one = state.jobs.get(request.path_params["job"])
-    return state.page("job.html", **_view(state, one))
+    leads_on = request.query_params.get("then") == "run"
+    if leads_on and _has_run(one):
+        return RedirectResponse(f"/runs/{one.run_id}", 303)
+    return state.page("job.html", leads_on=leads_on, **_view(state, one))
 
 
 def job_live(state: AppState, request: Request) -> News:
     """Tell how far a job is."""
     now = state.jobs.get(request.path_params["job"])
-    return News(state.render("job_state.html", **_view(state, now)), last=not now.open)
+    markup = state.render("job_state.html", **_view(state, now))
+    return News(markup, stamp="ended" if _has_run(now) else "open", last=not now.open)
+
+
+def _has_run(job: Job) -> bool:
+    """Whether it is done and has led to a run."""
+    return job.state == "done" and job.run_id is not None
 
 
 def change(state: AppState, request: Request) -> Response:

@@ -4,10 +4,12 @@ the button.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -25,23 +27,28 @@ from ..actions.read_objective import saved_slices
 from ..actions.run_summary import RunSummary, read_run
 from ..actions.work_jobs import result_of
 from ..config.environment import SIMULATED, Environment
+from ..demo import DEMO_OPTIONS, DOCUMENTS, JUDGE, demo_rows, judge_for_trying
 from ..store.jobs import Job
 from .app_state import AppState
-from .data_files import find_data_files
+from .data_files import find_data_files, resolve_data_file
 from .errors import words_of
-from .forms import field_of
+from .forms import field_of, read_form
+from .job_pages import LEADS_ON
+from .model_cards import ModelCard
 from .routes import Address, AsyncAddress, LiveAddress
 from .row_pages import Json
 from .start_columns import ColumnChoices, column_choices, column_names
 from .start_form import COLUMNS, GOAL, OTHER, StartForm, fitting_judges, form_fields
 from .stream import News
-from .uploads import keep_upload
+from .uploads import keep_rows, keep_upload
 
 READING = "Read the objective"
 """The title of the job in which the model reads an objective."""
 NOT_CLEAR = "The objective is in words, and no reading of it is taken yet."
 NO_MODEL_READING = '<div id="model-reading" hidden></div>'
 """What stands in its place while the objective has other words."""
+BESIDE_MEASURING = ("budget", "limit")
+"""Options that stand beside the button that only measures."""
 LOOKED_BACK = 30
 """So many of the last runs are looked at for one that has measured the same judge on the same data.
 """
@@ -98,6 +105,7 @@ def reading(state: AppState, request: Request) -> Response:
             if same
             else NO_MODEL_READING
         )
+    markup += state.render("start_model_card.html", card=_card(state, form))
     with suppress(JudgewrightError):  # the page has said what is wrong with the file
         markup += state.render("start_columns.html", columns=column_choices(state, form))
     return HTMLResponse(markup)
@@ -125,7 +133,39 @@ def seal(state: AppState, request: Request) -> Response:
     """Put into the queue that a holdout is set aside, and the judge measured on the other rows."""
     form = StartForm.of(request)
     title = f"Seal a holdout of {Path(form.data).name} and measure"
-    return _queue(state, form, title, lambda: form.seal_arguments(state))
+    return _queue(state, form, title, lambda: form.bench_arguments(state, seal=True))
+
+
+def bench(state: AppState, request: Request) -> Response:
+    """Put into the queue that the judge is measured; its page leads on to the figures."""
+    form = StartForm.of(request)
+    title = f"Measure {form.judge} on {Path(form.data).name}"
+    command = partial(form.bench_arguments, state, seal=False)
+    return _queue(state, form, title, command, leads_on=True)
+
+
+def demo(state: AppState, request: Request) -> Response:
+    """Put the demo into the queue, on rows that are written into the workspace; its page leads on
+    to the run.
+    """
+    judge = judge_for_trying(state.workspace.registry.get(JUDGE))
+    if judge.name not in state.workspace.registry.names():
+        state.workspace.registry.keep(judge)
+    rows = b"".join(json.dumps(row).encode() + b"\n" for row in demo_rows(documents=DOCUMENTS))
+    data = resolve_data_file(state.root, keep_rows(state.root, "made-up-rows.jsonl", rows))
+    command = ["optimize", f"{judge.name}@{judge.version}", str(data), *DEMO_OPTIONS]
+    title = "Try it on made-up rows"
+    return _queue(state, StartForm(), title, lambda: command, leads_on=True)
+
+
+async def test_model(state: AppState, request: Request) -> Response:
+    """Ask the chosen model once, which may take as long as it does; lead to the form, which says
+    what came back.
+    """
+    request.state.form = await read_form(request)
+    form = StartForm.of(request)
+    await asyncio.to_thread(state.trials.try_out, form.named_model, _environment(state))
+    return RedirectResponse(f"/start?{form.query}#model-card", 303)
 
 
 def ask_model(state: AppState, request: Request) -> Response:
@@ -176,13 +216,18 @@ async def upload(state: AppState, request: Request) -> Response:
 
 
 def _queue(
-    state: AppState, form: StartForm, title: str, arguments: Callable[[], list[str]]
+    state: AppState,
+    form: StartForm,
+    title: str,
+    arguments: Callable[[], list[str]],
+    *,
+    leads_on: bool = False,
 ) -> Response:
     try:
         job = state.queue(title, arguments())
     except JudgewrightError as error:
         return _page(state, form, problem=words_of(error))
-    return RedirectResponse(f"/jobs/{job.job_id}", 303)
+    return RedirectResponse(f"/jobs/{job.job_id}{LEADS_ON if leads_on else ''}", 303)
 
 
 def _page(
@@ -205,11 +250,19 @@ def _page(
         except JudgewrightError as error:
             values["check_problem"] = words_of(error)
     filled = {
-        name: getattr(form, name) for name in ("judge", "model", "other", "objective")
+        name: getattr(form, name) for name in ("way", "judge", "model", "other", "objective")
     } | dict(form.more)
     model_reading = _model_reading(state, form)
     body = state.render(
         "start.html",
+        ways=not (form.way or form.data),
+        card=_card(state, form) if form.data else None,
+        beside_measuring=[
+            one
+            for fields in form_fields().values()
+            for one in fields
+            if one.name in BESIDE_MEASURING
+        ],
         carried="".join(f"&{urlencode({name: value})}" for name, value in filled.items() if value),
         form=form,
         files=find_data_files(state.root),
@@ -233,6 +286,12 @@ def _page(
         **values,
     )
     return HTMLResponse(body, 400 if problem else 200)
+
+
+def _card(state: AppState, form: StartForm) -> ModelCard | None:
+    """Return what is known of the model that is chosen; None where none is."""
+    name = form.named_model or ("" if form.model == OTHER else SIMULATED)
+    return state.trials.card(name, _environment(state)) if name else None
 
 
 def _environment(state: AppState, *models: str) -> Environment:
@@ -386,6 +445,9 @@ ADDRESSES = (
     Address("/start/run", run, "POST"),
     Address("/start/measure", measure, "POST"),
     Address("/start/seal", seal, "POST"),
+    Address("/start/bench", bench, "POST"),
+    Address("/start/demo", demo, "POST"),
+    AsyncAddress("/start/test", test_model, "POST"),
     Address("/start/ask", ask_model, "POST"),
     Address("/start/take", take, "POST"),
     LiveAddress("/start/ask/{job}/live", model_reading_live),

@@ -36,6 +36,8 @@ COLUMNS = ("label", "group", "id_", "columns")
 """Options that say which column is what; they stand beside the judge."""
 OF_INPUT = "column-"
 """What the name of a field begins with that says which column holds an input of the judge."""
+OWN = ("way", "data", "judge", "model", "other", "objective", "asked")
+"""Fields that are no option of a command's own."""
 OTHER = "other"
 """The choice of a model that stands in the text field beside."""
 
@@ -88,6 +90,8 @@ def form_fields() -> dict[str, list[FormField]]:
 class StartForm:
     """What a person has filled in so far."""
 
+    way: str = ""
+    """`measure`, or empty: improve."""
     data: str = ""
     """The data file, as a path below the workspace."""
     judge: str = ""
@@ -115,10 +119,7 @@ class StartForm:
         values["columns"] = _columns_text({**_read_columns(values.get("columns", "")), **picked})
         usual = {one.name: one.default for fields in form_fields().values() for one in fields}
         return cls(
-            **{
-                name: values.get(name, "").strip()
-                for name in ("data", "judge", "model", "other", "objective", "asked")
-            },
+            **{name: values.get(name, "").strip() for name in OWN},
             more={
                 name: value.strip()
                 for name, value in values.items()
@@ -129,10 +130,7 @@ class StartForm:
     @property
     def query(self) -> str:
         """What a link has that fills in the form like this."""
-        own = {
-            name: getattr(self, name)
-            for name in ("data", "judge", "model", "other", "objective", "asked")
-        }
+        own = {name: getattr(self, name) for name in OWN}
         return urlencode({name: value for name, value in {**own, **self.more}.items() if value})
 
     @property
@@ -183,8 +181,11 @@ class StartForm:
         read_options(OptimizeOptions, options)
         return ["optimize", f"{judge.name}@{judge.version}", str(path), *options]
 
-    def seal_arguments(self, state: AppState) -> list[str]:
-        """Return the command that sets a holdout aside and measures the judge on the other rows.
+    def bench_arguments(self, state: AppState, *, seal: bool) -> list[str]:
+        """Return the command that measures the judge.
+
+        Args:
+            seal: Whether a holdout is set aside first, and only the other rows are read.
 
         Raises:
             InputError: There is no such judge, or no such file.
@@ -197,7 +198,13 @@ class StartForm:
             more={name: text for name, text in self.more.items() if name in names},
         )
         words = [word for word in form.options() if word != "--objective="]
-        return ["bench", f"{judge.name}@{judge.version}", str(path), "--seal", *words]
+        return [
+            "bench",
+            f"{judge.name}@{judge.version}",
+            str(path),
+            *(["--seal"] if seal else []),
+            *words,
+        ]
 
     def config(self, state: AppState) -> RunConfig:
         """Return the configuration of the run, as the command would read it.

@@ -89,6 +89,20 @@ async def keep_upload(root: Path, request: Request) -> str:
         draft.unlink(missing_ok=True)
 
 
+def keep_rows(root: Path, name: str, rows: bytes) -> str:
+    """Store a data file of our own as an upload is stored, and return its path below the
+    workspace.
+    """
+    folder = root / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    draft = folder / f".upload-{secrets.token_hex(8)}"
+    try:
+        draft.write_bytes(rows)
+        return _place(draft, folder, name, hashlib.sha256(rows).hexdigest())
+    finally:
+        draft.unlink(missing_ok=True)
+
+
 async def _receive(request: Request, boundary: bytes, file: BinaryIO) -> tuple[str, str]:
     """Write the file's content; return its safe name and the hash of its content."""
     # The first boundary has no line end before it.

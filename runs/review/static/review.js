@@ -113,6 +113,10 @@ const answerTyping = (form) => {
       // A later one is under way, or the server has stopped.
     }
   };
+  // data-picks=NAME on a field: what is typed there is what that list then has chosen.
+  form.addEventListener("input", ({ target }) => {
+    if (target.dataset.picks && target.value) form.elements[target.dataset.picks].value = target.name;
+  });
   form.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(preview, 250); });
 };
 

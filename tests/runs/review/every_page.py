@@ -48,6 +48,7 @@ PAGES = (
     "/label/{queue}?annotator=ann",
     "/start",
     "/start?{start}",
+    "/start?way=measure&data=rows.jsonl",
     "/jobs",
     "/jobs/{job}",
     "/nothing/here",

@@ -124,6 +124,20 @@ def test_a_token_in_the_body_of_a_post_or_twice_in_the_link_is_no_entrance(
     assert stranger.get(f"/?token={TOKEN}&token=wrong").status_code == 403
 
 
+def test_a_ticket_lets_in_the_first_who_has_it(made: Made) -> None:
+    """Then it is worth nothing, and the cookie that it was traded for is the token of the link."""
+    app = review_app(made.root, token=TOKEN, ticket="once", port=PORT, environment=Environment())
+    with TestClient(app, base_url=OURS, follow_redirects=False) as first:
+        entered = first.get("/?token=once")
+        assert (entered.status_code, entered.headers["location"]) == (303, "/")
+        assert first.cookies[f"judgewright-{PORT}"] == TOKEN
+        assert first.get("/").status_code == 200
+        first.cookies.clear()
+        for token in ("once", ""):
+            assert first.get(f"/?token={token}").status_code == 403
+        assert first.get(f"/?token={TOKEN}").status_code == 303
+
+
 def test_files_outside_the_static_folder_stay_there(page: TestClient) -> None:
     """No path leads out of it."""
     for path in (

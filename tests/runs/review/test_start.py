@@ -200,7 +200,7 @@ def test_hostile_rows_names_and_words_stay_text(desk: TestClient, root: Path) ->
     (root / "<b>.jsonl").write_text(content)
     words = {"data": "<b>.jsonl", "objective": f"{OBJECTIVE} {ATTACK}", "other": ATTACK}
     sent = form(**words, guards=ATTACK, label_scale=ATTACK)
-    answers = [desk.get("/start"), desk.get("/start", params=sent), plan(desk, sent)]
+    answers = [desk.get("/start?way=measure"), desk.get("/start", params=sent), plan(desk, sent)]
     answers.append(desk.post("/start/reading", data=sent, headers=HEADERS))
     answers += [plan(desk, sent, "/start/ask"), plan(desk, form(**words), "/start/run")]
     settled(root)

@@ -60,7 +60,7 @@ def test_from_an_empty_folder_to_an_exported_prompt_without_a_terminal(
     complaints: list[str] = []
     page = open_page(browser, complaints, viewport={"width": 400, "height": 800})
     page.goto(link)
-    page.click("text=Start a run")
+    page.click("a:text-is('Improve my judge')")
     page.wait_for_selector("input[type=file]")
     page.set_input_files("input[type=file]", empty.parent / "rows.jsonl")
     page.click("text=Upload and check")
