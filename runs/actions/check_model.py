@@ -174,9 +174,7 @@ def check_model(
         return _check(name, _Asker(client, tell), prompt, rows, judge)
 
 
-def _open_client(
-    name: str, environment: Environment, *, tries: int, seconds: float | None
-) -> Client:
+def _open_client(name: str, environment: Environment, *, tries: int, seconds: float) -> Client:
     environment.require_named(name, who=f"the model {name!r}")
     environment.require_keys(name)
     settings, watch = environment.settings(name), environment.watch
