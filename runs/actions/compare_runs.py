@@ -1,10 +1,12 @@
-"""Two runs side by side: the rows that both judged, how each metric differs on them, and which rows
-flip.
+"""Two judges side by side, of runs or of verdict files: the rows that both judged, how each metric
+differs on them, and which rows flip.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from ...optimize.holdout.row_fingerprints import row_keys
 from ..store.workspace import Workspace
 from .flips import BothSides, Flips, flips_of
 from .run_summary import read_run
-from .show_rows import ShownRows, Side, shown_rows
+from .show_rows import ShownRows, Side, shown_rows, shown_verdicts
 
 COMPARED = ("precision", "recall", "specificity", "f1", "accuracy", "kappa")
 """Metrics that are compared of judges that decide yes or no."""
@@ -24,16 +26,26 @@ OF_GRADES = ("accuracy_grades", "off_by_one")
 """Beside them where judge and people grade on one scale of three or more levels."""
 
 
+FILE = "file:"
+"""What begins the name of a verdict file, where a run could stand."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedSide:
-    """A run, or one side of it, that is compared."""
+    """A run, or one side of it, or a judge of a verdict file, that is compared."""
 
-    run_id: str
-    side: Side
+    run_id: str = ""
+    side: Side = "after"
+    file: str = ""
+    """The verdict file, below the workspace; empty where it is a run."""
+    judge: str = ""
+    """Which judge of the file, where it has several."""
 
     @property
     def name(self) -> str:
         """How an address names it."""
+        if self.file:
+            return f"{FILE}{self.file}{':' if self.judge else ''}{self.judge}"
         return self.run_id if self.side == "after" else f"{self.run_id}:before"
 
 
@@ -69,11 +81,14 @@ class Comparison:
 
 
 def parse_side(text: str) -> ComparedSide:
-    """Read `RUN` or `RUN:before`.
+    """Read `RUN`, `RUN:before`, `file:FILE` or `file:FILE:JUDGE`.
 
     Raises:
-        InputError: It is neither.
+        InputError: It is none of them.
     """
+    if text.startswith(FILE):
+        file, _, judge = text.removeprefix(FILE).partition(":")
+        return ComparedSide(file=file, judge=judge)
     run_id, colon, side = text.partition(":")
     if colon and side not in ("before", "after"):
         raise InputError(
@@ -90,10 +105,21 @@ def compare_runs(workspace: Workspace, before: ComparedSide, after: ComparedSide
             other scales.
         ModelError: An answer is not in the record.
     """
-    old, new = (
-        shown_rows(workspace, read_run(workspace, one.run_id), one.side) for one in (before, after)
-    )
+    old, new = (rows_of_side(workspace, one) for one in (before, after))
     return compare_rows(old, new)
+
+
+def rows_of_side(workspace: Workspace, one: ComparedSide) -> ShownRows:
+    """Return the rows that may be shown of what is compared, judged.
+
+    Raises:
+        InputError: It has no verdicts on rows, or its rows have changed.
+        DataError: A verdict file cannot be used.
+        ModelError: An answer is not in the record.
+    """
+    if one.file:
+        return shown_verdicts(workspace, workspace.root / Path(one.file), one.judge or None)
+    return shown_rows(workspace, read_run(workspace, one.run_id), one.side)
 
 
 def compare_rows(before: ShownRows, after: ShownRows) -> Comparison:
@@ -138,11 +164,16 @@ def pair_rows(
             f"{before.judge} answers {scales[0]}, {after.judge} answers {scales[1]}: no common"
             " decision to compare"
         )
-    theirs = {key: i for i, key in enumerate(_keys(after.dataset))}
+    notes: list[str] = []
+    mine, other_keys = keys_of_rows(before.dataset), keys_of_rows(after.dataset)
+    if set(mine).isdisjoint(other_keys) and not (has_texts(before) and has_texts(after)):
+        mine, other_keys = ([row.id for row in side.dataset.rows] for side in (before, after))
+        notes.append("rows are the same where their ids are: a verdict file has no texts")
+    theirs = {key: i for i, key in enumerate(other_keys)}
     rows: list[Row] = []
     answers: tuple[list[Answer], list[Answer]] = ([], [])
     relabelled = 0
-    for i, key in enumerate(_keys(before.dataset)):
+    for i, key in enumerate(mine):
         j = theirs.get(key)
         if j is None:
             continue
@@ -154,9 +185,8 @@ def pair_rows(
         answers[0].append(before.answers[i])
         answers[1].append(replace(after.answers[j], row_id=row.id))
     if not rows:
-        raise InputError("the two runs have no row with the same texts and label that may be shown")
+        raise InputError("the two have no row with the same texts and label that may be shown")
     dataset = Dataset.of(rows, labels=before.dataset.labels, name=before.dataset.name)
-    notes: list[str] = []
     if not alike:
         notes.append(
             f"{before.judge} answers {scales[0]}, {after.judge} {scales[1]}: compared by yes and no"
@@ -186,7 +216,12 @@ def _label(dataset: Dataset, row: Row, *, exact: bool) -> float | bool | None:
     return row.label if exact or row.label is None else dataset.positive(row)
 
 
-def _keys(dataset: Dataset) -> list[tuple[bytes, int]]:
+def has_texts(judged: JudgedDataset) -> bool:
+    """Return whether the rows have the texts that were judged; a verdict file has none."""
+    return any(row.inputs for row in judged.dataset.rows[:1])
+
+
+def keys_of_rows(dataset: Dataset) -> Sequence[Hashable]:
     """Return a key of each row's texts; of rows with the same texts each has its number."""
     seen: dict[bytes, int] = {}
     keys: list[tuple[bytes, int]] = []

@@ -6,19 +6,24 @@ A row that is sealed is left out, whichever run sealed it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
-from ...judges import Client, InputError, JudgedDataset, Recorded
+from ...judges import Client, InputError, JudgedDataset, Recorded, Row
 from ...judges.claims import judge_as
+from ...judges.files import VerdictColumns
 from ...judges.models import ModelSettings
 from ...optimize import open_rows
 from ...optimize.events import JudgeMeasured
+from ...optimize.holdout.row_fingerprints import KEY_COLUMN
+from ...optimize.holdout.text_fingerprints import texts_of
 from ..store.banks import banks_of
 from ..store.bench_config import BenchConfig
 from ..store.calls import CallStore
-from ..store.sealed_rows import Seal, seal_of
+from ..store.sealed_rows import Seal, any_sealed, seal_of
 from ..store.workspace import Workspace
 from .run_summary import RunSummary, recorded_encoder, recorded_verdicts, sealed_split
+from .verdict_pairs import read_verdicts
 
 Side = Literal["before", "after"]
 
@@ -52,6 +57,27 @@ def shown_rows(workspace: Workspace, run: RunSummary, side: Side = "after") -> S
     if run.record.kind == "optimize":
         return _of_optimization(workspace, run, side)
     raise InputError(f"a run of `{run.record.kind}` has no rows to look at here")
+
+
+def shown_verdicts(workspace: Workspace, path: Path, name: str | None = None) -> ShownRows:
+    """Return the rows of a verdict file, with one judge's verdicts; a name chooses among several.
+
+    Raises:
+        InputError: There is no such judge, or nothing tells which of the rows are sealed.
+        DataError: The file cannot be used.
+    """
+    judged = read_verdicts(path, name, VerdictColumns(require_labels=False))
+    if any_sealed(workspace) and not all(map(_recognisable, judged.dataset.rows)):
+        raise InputError(
+            f"rows of {path.name} have no text, no {KEY_COLUMN} and no id but their line: nobody"
+            " could tell which of them are sealed",
+            hint="add the column `id` of the rows that were judged; `bench --out` writes it",
+        )
+    return _without_sealed(workspace, judged, f"rows of {path.name}")
+
+
+def _recognisable(row: Row) -> bool:
+    return not row.id.isdecimal() or KEY_COLUMN in row.meta or any(texts_of(row))
 
 
 def _of_bench(workspace: Workspace, run: RunSummary) -> ShownRows:

@@ -165,7 +165,8 @@ def show(
     """Show what a run did, event by event, or compare it with OTHER on the open rows that both
     judged.
 
-    RUN:before stands for the prompt that an optimization began with. Answers are read from the
+    RUN:before stands for the prompt that an optimization began with, file:FILE for a file of
+    verdicts. Answers are read from the
     workspace: no model is asked, and no row of the holdout or of the final split is shown or
     written.
     """
@@ -190,7 +191,12 @@ def _compare(before: str, after: str, workspace: Workspace, *, as_json: bool) ->
     named = partial(
         named_run, workspace, kinds=("bench", "optimize"), come_to=("measured", "benchmark")
     )
-    sides = [replace(side, run_id=named(side.run_id)) for side in map(parse_side, (before, after))]
+    sides = [
+        replace(side, file=str(Path(side.file).resolve()))
+        if side.file
+        else replace(side, run_id=named(side.run_id))
+        for side in map(parse_side, (before, after))
+    ]
     comparison = compare_runs(workspace, *sides)
     answer(comparison, partial(say_comparison, comparison), as_json=as_json)
 

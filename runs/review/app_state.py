@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import HTMLResponse, Response
 
-from ...judges import InputError
+from ...judges import InputError, IntArray
 from ...judges.files import DataReport
 from ..actions.check_data import CheckOptions, RunPrice, price_of, tokens_model
 from ..actions.run_summary import RunSummary, read_run
@@ -28,6 +28,7 @@ from ..store.journal import RunRecord, get_run
 from ..store.workspace import Workspace
 from .file_data import names_of_check, report_of
 from .kept import Kept
+from .matrix import Matrix
 from .model_cards import ModelCards
 from .row_data import (
     TITLES,
@@ -92,6 +93,9 @@ class AppState:
         self.sessions = Kept[LabelSession](KEPT_SESSIONS)
         self.exports = Kept[ExportContext](KEPT_EXPORTS)
         self.offers = Kept[list[Json]](KEPT_EXPORTS)
+        self.matrices = Kept[Matrix](KEPT_SESSIONS)
+        self.chosen_rows = Kept[IntArray](KEPT_EXPORTS)
+        """Which rows of a matrix were asked for."""
         self.columns = Kept[tuple[str, ...]](KEPT_EXPORTS)
         """The columns of data files that were looked at."""
         self.trials = ModelCards()

@@ -1,5 +1,5 @@
-"""Chosen runs side by side: what each was about, how their figures differ on the same rows, and
-which rows flip.
+"""Chosen judges side by side, of runs or of verdict files: what each was about, how their figures
+differ on the same rows, and which rows flip.
 """
 
 from __future__ import annotations
@@ -8,44 +8,46 @@ from typing import Any
 from urllib.parse import urlencode
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from ...judges import InputError, JudgewrightError
 from ...judges.prompt import check_name
 from ...optimize.word_diff import diff_prompts
-from ..actions.compare_runs import ComparedSide, parse_side
+from ..actions.compare_runs import FILE, ComparedSide
 from .app_state import AppState
 from .errors import words_of
 from .flip_pages import DIRECTIONS
 from .paged import Paged
-from .routes import Address
+from .routes import Address, AsyncAddress
 from .row_data import changes_of, flip_of
 from .row_pages import Json
 from .runs_page import line_of
+from .sides import offered_files, offered_runs, read_side
+from .uploads import keep_upload
 
 MOST = 6
-"""Runs that are compared at once."""
-OFFERED = 60
-"""Of the last runs, those that can be compared are offered."""
+"""Judges that are compared at once."""
 FLIPS_PER_PAGE = 20
 
 
 def compare(state: AppState, request: Request) -> Response:
-    """Show runs side by side, each compared with the first; without any, offer runs to choose
+    """Show judges side by side, each compared with the first; without any, offer some to choose
     from.
     """
     sides = [
-        parse_side(text) for text in dict.fromkeys(request.query_params.getlist("run")) if text
+        read_side(state, text)
+        for text in dict.fromkeys(request.query_params.getlist("run"))
+        if text
     ]
     if len(sides) > MOST:
         raise InputError(
-            f"{len(sides)} runs are chosen; {MOST} stand side by side", hint="choose fewer"
+            f"{len(sides)} judges are chosen; {MOST} stand side by side", hint="choose fewer"
         )
     if len(sides) < 2:
         return _offer(state, sides)
     columns: list[dict[str, Any]] = []  # Any: what the template names
     for side in sides:
-        line = line_of(state, state.record(side.run_id))
+        line = None if side.file else line_of(state, state.record(side.run_id))
         one: dict[str, Any] = {"side": side, "line": line, "comparison": None}
         if columns:
             try:
@@ -67,7 +69,7 @@ def compare(state: AppState, request: Request) -> Response:
 def flips(state: AppState, request: Request) -> Response:
     """Show the rows on which two runs flip."""
     query = request.query_params
-    before, after = parse_side(query.get("a", "")), parse_side(query.get("b", ""))
+    before, after = (read_side(state, query.get(name, "")) for name in ("a", "b"))
     rows = state.rows("compare", before.name, after.name)
     direction = query.get("direction", "")
     chosen = rows.chosen(direction=DIRECTIONS.get(direction, ""))
@@ -87,14 +89,9 @@ def flips(state: AppState, request: Request) -> Response:
 
 
 def _offer(state: AppState, sides: list[ComparedSide]) -> Response:
-    records = state.records()[::-1]
-    lines = [
-        line_of(state, info) for info in records[:OFFERED] if info.kind in ("bench", "optimize")
-    ]
-    ticked = {side.run_id for side in sides}
-    return state.page(
-        "compare_choose.html", lines=[line for line in lines if line.comparable], ticked=ticked
-    )
+    offers = [*offered_runs(state), *offered_files(state)]
+    ticked = {side.name for side in sides}
+    return state.page("compare_choose.html", offers=offers, ticked=ticked)
 
 
 def _query(sides: list[ComparedSide]) -> str:
@@ -117,4 +114,14 @@ def _prompt_diff(state: AppState, comparison: Json) -> object:
     return diff_prompts(before, after)
 
 
-ADDRESSES = (Address("/compare", compare), Address("/compare/flips", flips))
+async def upload(state: AppState, request: Request) -> Response:
+    """Store a file of verdicts below the workspace, and offer it."""
+    name = await keep_upload(state.root, request)
+    return RedirectResponse(f"/compare?{urlencode({'run': f'{FILE}{name}'})}", 303)
+
+
+ADDRESSES = (
+    Address("/compare", compare),
+    Address("/compare/flips", flips),
+    AsyncAddress("/compare/upload", upload, "POST"),
+)

@@ -21,7 +21,7 @@ class Paged(Generic[T]):
     """
 
     def __init__(self, items: Sequence[T], number: str, size: int) -> None:
-        self.total = len(items)
+        self.total, self.size = len(items), size
         self.pages = max(1, math.ceil(self.total / size))
         # The query is anybody's: what is no small number is the first page.
         self.number = min(max(int(number), 1), self.pages) if _NUMBER.fullmatch(number) else 1

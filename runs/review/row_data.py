@@ -32,26 +32,38 @@ from ..store.sealed_rows import SEAL_FIRST
 from ..store.workspace import Workspace
 from .bench_rows import measure_slices, wrong_rows
 from .file_data import checked_body, stat_of
+from .judged_rows import judged_rows
 from .plan_pages import planned_body, stamp_of_plan
 from .queue_rows import queue_items
-from .row_pages import Json, RowItem, RowPages, body_of, read_row_pages, write_row_pages
+from .row_pages import (
+    Arrays,
+    Json,
+    RowItem,
+    RowPages,
+    body_of,
+    read_row_pages,
+    write_row_pages,
+)
 
-FORMAT = 6
+FORMAT = 8
 """Raised when the same rows are told otherwise."""
 ReadRun = Callable[[str], RunRecord]
 """Returns a run by its id."""
-Kind = Literal["flips", "wrong", "slices", "compare", "looks", "queue", "check", "plan"]
+Kind = Literal["flips", "wrong", "slices", "compare", "looks", "queue", "check", "plan", "judged"]
 _OF_FILES = ("check", "plan")
 """Kinds that are about a file and no run."""
+_OF_SIDES = ("compare", "judged")
+"""Kinds that are about sides of runs, or judges of verdict files."""
 TITLES: Mapping[Kind, str] = {
     "flips": "Comparing what both prompts said of each row",
     "wrong": "Looking for the rows that the judge got wrong",
     "slices": "Measuring the judge on each value of the column",
-    "compare": "Comparing two runs row by row",
+    "compare": "Comparing two judges row by row",
     "looks": "Counting who has looked at this run's sealed rows",
     "queue": "Opening the queue",
     "check": "Checking the data file",
     "plan": "Planning the run",
+    "judged": "Reading what a judge said of each row",
 }
 """What a visitor is told while it is worked out."""
 _FILES = ("data", "audited", "holdout")
@@ -63,8 +75,8 @@ class RowQuery:
     """What is wanted.
 
     Flips of a run, wrong rows of a benchmark, its slices by a column, two sides compared, the looks
-    at a run's holdout, a queue of rows to label; or the check of a data file, and the plan of a
-    run.
+    at a run's holdout, a queue of rows to label, all rows of a side with its verdicts; or the check
+    of a data file, and the plan of a run.
 
     Args:
         kind: Which of them.
@@ -91,9 +103,16 @@ class RowQuery:
         """The runs that it is about."""
         if self.kind in _OF_FILES:
             return ()
-        if self.kind == "compare":
-            return tuple(parse_side(name).run_id for name in self.names)
+        if self.kind in _OF_SIDES:
+            sides = map(parse_side, self.names)
+            return tuple(side.run_id for side in sides if not side.file)
         return self.names[:1]
+
+    @property
+    def verdict_files(self) -> tuple[str, ...]:
+        """The verdict files that it is about, below the workspace."""
+        sides = map(parse_side, self.names if self.kind in _OF_SIDES else ())
+        return tuple(side.file for side in sides if side.file)
 
 
 def find_row_pages(
@@ -133,13 +152,16 @@ def make_row_pages(workspace: Workspace, query: RowQuery) -> None:
     """
     stamp = _stamp(workspace, query)
     items: list[RowItem] = []
+    arrays: Arrays = {}
     if query.kind == "plan":
         head = planned_body(workspace, query.config(banks_of(workspace)), _environment(query))
     elif query.kind in _OF_FILES:
         head = checked_body(workspace, query.names)
+    elif query.kind == "judged":
+        head, items, arrays = judged_rows(workspace, parse_side(query.names[0]))
     else:
         head, items = _MADE[query.kind](workspace, *query.names)
-    write_row_pages(_path(workspace, query), stamp, head, items)
+    write_row_pages(_path(workspace, query), stamp, head, items, arrays)
 
 
 def keep_queue(workspace: Workspace, run_id: str, config: QueueConfig, dataset: Dataset) -> None:
@@ -158,7 +180,9 @@ def bytes_to_read(workspace: Workspace, query: RowQuery) -> int:
     if query.kind in _OF_FILES:
         return stat_of(query.data)[1]
     runs = (get_run(workspace.database, run_id) for run_id in query.runs)
-    return sum(stat_of(path)[1] for run in runs for path in _files_of(run))
+    files = [path for run in runs for path in _files_of(run)]
+    files += [workspace.root / name for name in query.verdict_files]
+    return sum(stat_of(path)[1] for path in files)
 
 
 def scale_of(head: Json) -> OutputScale:
@@ -284,7 +308,8 @@ def _stamp(workspace: Workspace, query: RowQuery, record: ReadRun | None = None)
         if query.kind not in ("queue", "looks"):
             parts += [run.state, run.updated, read(_EVENTS, (run.run_id,))[0][0]]
         parts += [stat_of(path) for path in _files_of(run)]
-    if query.kind != "queue":
+    parts += [stat_of(workspace.root / name) for name in query.verdict_files]
+    if query.kind != "queue" and workspace.exists:
         parts.append(read(_LEDGER if query.kind == "looks" else _SEALINGS)[0][0])
     return json.dumps(parts)
 

@@ -8,6 +8,7 @@ workspace, or damaged, is made anew.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import sqlite3
@@ -15,6 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, cast, overload
+
+import numpy as np
 
 from ...judges import WorkspaceError
 from ...judges.files.write_beside import draft_beside
@@ -24,17 +27,31 @@ MOST_FILES = 60
 """Files that are kept, those written last."""
 _SCHEMA = (
     "CREATE TABLE head (stamp TEXT NOT NULL, body TEXT NOT NULL)",
-    "CREATE TABLE item (seq INTEGER PRIMARY KEY, row_id TEXT NOT NULL, body TEXT NOT NULL)",
+    "CREATE TABLE item (seq INTEGER PRIMARY KEY, row_id TEXT NOT NULL, brief TEXT NOT NULL,"
+    " body TEXT NOT NULL)",
     "CREATE INDEX item_by_row ON item (row_id)",
+    "CREATE TABLE packed (body BLOB NOT NULL)",
 )
+Arrays = Mapping[str, np.ndarray[Any, Any]]  # Any: of whatever shape and type
+BRIEF = "brief"
+"""The field of a row that a list of many rows reads alone."""
 RowItem = tuple[str, Json]
 """The id of a row to be shown, and what is shown of it; `cuts` has what `cut_of` returns for each
 column that cuts the rows into a few parts.
 """
 
 
-def write_row_pages(path: Path, stamp: str, head: Json, items: Iterable[RowItem]) -> None:
+def write_row_pages(
+    path: Path, stamp: str, head: Json, items: Iterable[RowItem], arrays: Arrays | None = None
+) -> None:
     """Write a file in place of an earlier one.
+
+    Args:
+        path: The file.
+        stamp: The state of the workspace that it is of.
+        head: What stands above the rows.
+        items: The rows.
+        arrays: A value a row, of all rows at once, for what is counted or chosen among them.
 
     Raises:
         WorkspaceError: It cannot be written.
@@ -49,8 +66,14 @@ def write_row_pages(path: Path, stamp: str, head: Json, items: Iterable[RowItem]
                 connection.execute(statement)
             connection.execute("INSERT INTO head VALUES (?, ?)", (stamp, json.dumps(head)))
             # JSON spells half of a surrogate pair, which the database would refuse.
-            lines = ((json.dumps(row_id), json.dumps(body)) for row_id, body in items)
-            connection.executemany("INSERT INTO item VALUES (NULL, ?, ?)", lines)
+            lines = (
+                (json.dumps(row_id), json.dumps(body.get(BRIEF)), json.dumps(body))
+                for row_id, body in items
+            )
+            connection.executemany("INSERT INTO item VALUES (NULL, ?, ?, ?)", lines)
+            packed = io.BytesIO()
+            np.savez(packed, allow_pickle=False, **(arrays or {}))
+            connection.execute("INSERT INTO packed VALUES (?)", (packed.getvalue(),))
             connection.commit()
         os.replace(draft, path)
         newest_first = sorted(
@@ -72,7 +95,7 @@ def read_row_pages(path: Path, stamp: str) -> RowPages | None:
     """
     if not path.is_file():
         return None
-    pages = RowPages(path)
+    pages = RowPages(path, stamp)
     try:
         schema = tuple(row[0] for row in pages.select("SELECT sql FROM sqlite_master"))
         heads = pages.select("SELECT body FROM head WHERE stamp = ?", stamp)
@@ -87,8 +110,10 @@ def read_row_pages(path: Path, stamp: str) -> RowPages | None:
 class RowPages:
     """The rows of a file, of which only those that are asked for are read."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, stamp: str) -> None:
         self._path = path
+        self.identity = (str(path), stamp)
+        """What another state of the rows does not have."""
         self.head: Json = {}
         """What stands above the rows."""
 
@@ -101,6 +126,37 @@ class RowPages:
         """Return one row; None where it is not among them."""
         bodies = self.select("SELECT body FROM item WHERE row_id = ? LIMIT 1", json.dumps(row_id))
         return json.loads(bodies[0][0]) if bodies else None
+
+    def arrays(self) -> Arrays:
+        """Return the values of all rows at once."""
+        with np.load(io.BytesIO(self.select("SELECT body FROM packed")[0][0])) as packed:
+            return {name: packed[name] for name in packed.files}
+
+    def briefs(self, numbers: Sequence[int]) -> dict[int, tuple[str, Json]]:
+        """Return the ids and brief fields of some rows, by their numbers from 1 on."""
+        wanted = ",".join(map(str, map(int, numbers)))
+        found = self.select(f"SELECT seq, row_id, brief FROM item WHERE seq IN ({wanted})")  # noqa: S608 - numbers
+        return {seq: (json.loads(row_id), json.loads(brief)) for seq, row_id, brief in found}
+
+    def at(self, number: int) -> Json:
+        """Return the row of a number, from 1 on."""
+        return json.loads(self.select("SELECT body FROM item WHERE seq = ?", number)[0][0])
+
+    def numbers_with(self, words: str, within: Sequence[str]) -> list[int]:
+        """Return the numbers of the rows that have some words in their id, or in any text of some
+        fields; capitals and spaces make no difference.
+        """
+        sought, found = _plain(words), list[int]()
+        # As JSON spells them, words of plain letters are looked up by the database, the rest here.
+        likely = json.dumps(words.split(" ")[0])[1:-1].lower() if words.isascii() else ""
+        sql = "SELECT seq, row_id, body FROM item WHERE instr(lower(row_id || body), ?)"
+        with self._open() as connection:
+            for seq, row_id, body in connection.execute(sql, (likely,)):
+                fields = json.loads(body)
+                texts = [value for name in within for value in fields[name].values()]
+                if any(sought in _plain(str(text)) for text in (json.loads(row_id), *texts)):
+                    found.append(seq)
+        return found
 
     def count(self) -> int:
         """Return how many rows there are."""
@@ -155,6 +211,10 @@ class ChosenRows(Sequence[Json]):
         most = len(self) if key.stop is None else max(key.stop - first, 0)
         sql = f"SELECT body {self._from} ORDER BY seq LIMIT ? OFFSET ?"
         return [json.loads(body) for (body,) in self._select(sql, *self._values, most, first)]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def cut_of(column: str, value: str) -> str:

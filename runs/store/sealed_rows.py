@@ -378,6 +378,13 @@ def sealed_rows(workspace: Workspace, dataset: Dataset) -> BoolArray:
     return sealed | (np.array(alike, np.bool_) & ~_contained(row_keys(dataset), seen))
 
 
+def any_sealed(workspace: Workspace) -> bool:
+    """Return whether any run of a workspace sealed rows."""
+    if not workspace.exists:
+        return False
+    return any(memory.sealed for memory in HoldoutLedger(workspace.database).history().memories)
+
+
 def _unsealed(dataset: Dataset) -> Seal:
     return Seal(sealed=np.zeros(len(dataset), np.bool_), run_id="", opened=False)
 

@@ -38,6 +38,9 @@ PAGES = (
     "/compare",
     "/compare?run={before}&run={after}",
     "/compare/flips?a={before}&b={after}",
+    "/matrix",
+    "/matrix?judge={before}&judge={after}&rows=errs&slice=channel%3Dprint&page=2",
+    "/matrix/row?judge={before}&judge={after}&row={row}",
     "/judges",
     "/judges/groundedness",
     "/judges/groundedness/diff?from={first}&to={second}",
@@ -60,6 +63,7 @@ NO_PAGES = frozenset(
         "/runs/{run}/evidence/{part}",
         "/judges/{name}/handover/{version}/{target}/archive",
         "/label/{run}/labels",
+        "/matrix/rows",
     }
 )
 """Addresses of a part of a page, or of a file to keep."""
@@ -114,6 +118,7 @@ def every_page(bench_made: Workbench, folder: Path) -> Iterator[Bench]:
         }
         assert post(client, "/start/ask", **fields)[0] == 303
         job = settled(made.root)
+        keys = re.findall("row=([0-9a-f]{16})", client.get("/matrix").text)
     lines = (made.root / "more.jsonl").read_text(encoding="utf-8").splitlines()
     padding = " " * (BYTES_HERE // len(lines))
     (made.root / "large.jsonl").write_text(
@@ -132,7 +137,7 @@ def every_page(bench_made: Workbench, folder: Path) -> Iterator[Bench]:
         "queue": made.queue,
         "job": job.job_id,
     }
-    names |= {"first": first, "second": second, "start": START}
+    names |= {"row": keys[0], "first": first, "second": second, "start": START}
     os.environ["JUDGEWRIGHT_MODELS"], before = (
         str(folder / "models.yaml"),
         os.environ.get("JUDGEWRIGHT_MODELS"),
