@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: demo test test-slow quick coverage faults benchmarks notebooks verify-exports axe check lint format types wheel docs clean
+.PHONY: demo test test-slow quick coverage faults benchmarks notebooks verify-exports axe check lint format types wheel index docs clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -100,6 +100,14 @@ docs: $(VENV)/.dev
 wheel: $(VENV)/.dev
 	rm -rf build dist
 	$(BIN)/python -m build --quiet
+
+# What an index takes: the wheel and the sdist, with their metadata checked as the index would check it.
+index: wheel
+	@$(PYTHON) -m venv $(VENV)/twine
+	@$(VENV)/twine/bin/python -m pip install --quiet --disable-pip-version-check twine
+	$(VENV)/twine/bin/twine check --strict dist/*
+	@grep -q '^\[project.urls\]' pyproject.toml || echo "pyproject.toml has no [project.urls]: an index would not say where the code is."
+	@echo "To upload: $(VENV)/twine/bin/twine upload dist/*"
 
 clean:
 	rm -rf $(VENV) .verify .types site build dist *.egg-info demo

@@ -4,6 +4,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,24 @@ def test_both_commands_say_what_is_installed_and_how_long_it_takes() -> None:
             text=True,
         ).stdout
         assert output.index("1 GB on disk, once; two to ten minutes") < output.index("install")
+
+
+def test_an_index_is_told_what_it_shows() -> None:
+    """Name, sentence, README, licence, words to be found by; the files that are named are there."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert {"description", "readme", "license", "keywords", "classifiers"} <= set(project)
+    for name in (project["readme"], *project["license-files"]):
+        assert (ROOT / name).is_file()
+    assert len(set(project["keywords"])) == len(project["keywords"]) >= 5
+    groups = {one.partition(" :: ")[0] for one in project["classifiers"]}
+    assert {"Development Status", "Intended Audience", "Programming Language", "Topic"} <= groups
+    assert "License" not in groups, "an index refuses it beside `license`"
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
+def test_what_goes_to_an_index_is_checked_as_the_index_does() -> None:
+    """By twine, with whatever it would only warn of."""
+    told = subprocess.run(
+        ["make", "-n", "index"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    assert told.index("-m build") < told.index("twine check --strict dist/*")

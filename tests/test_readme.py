@@ -21,6 +21,14 @@ def test_the_readme_is_read_in_five_minutes() -> None:
     assert len(re.findall(r"^judgewright ", README, re.MULTILINE)) >= 8
 
 
+def test_the_first_own_figure_comes_early() -> None:
+    """Whoever reads has installed it and measured an own judge by word 300."""
+    before, command, _ = README.partition("judgewright bench")
+    assert command
+    assert len(before.split()) <= 300
+    assert "uvx --from 'judgewright[optimize]" in before
+
+
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"`([\w./-]+\.(?:md|ipynb))`", README))))
 def test_what_the_readme_points_to_is_there(target: str) -> None:
     """Documents and notebooks named in the README exist."""
