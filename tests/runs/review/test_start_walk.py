@@ -122,7 +122,7 @@ def test_the_same_works_from_the_keyboard_and_without_script(
     """Plain forms and pages that load themselves anew; Enter presses what Tab reaches."""
     page = open_page(browser, [], java_script_enabled=False)
     page.goto(link)
-    page.goto(re.sub(r"\?token=.*", "start", link))
+    page.goto(re.sub(r"\?token=.*", "start?way=improve", link))
     page.set_input_files("input[type=file]", empty.parent / "few.jsonl")
     page.focus("text=Upload and check")
     page.keyboard.press("Enter")
@@ -135,3 +135,35 @@ def test_the_same_works_from_the_keyboard_and_without_script(
     page.keyboard.press("Enter")
     page.wait_for_url("**/jobs/*")
     page.wait_for_selector("text=See run", timeout=PATIENCE)
+
+
+@pytest.mark.slow
+def test_the_first_own_figure_takes_a_file_and_two_keys(
+    link: str, empty: Path, browser: "sync_api.Browser"
+) -> None:
+    """By Tab and Enter alone, from the first page over the model's test to the figures; what is
+    typed as another model is the model that is chosen.
+    """
+    complaints: list[str] = []
+    page = open_page(browser, complaints, viewport={"width": 400, "height": 800})
+    page.goto(link)
+    page.focus("a:text-is('Measure my judge')")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("input[type=file]")
+    page.set_input_files("input[type=file]", empty.parent / "few.jsonl")
+    page.focus("text=Upload and check")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#model-card >> text=Made up.")
+    page.focus("text=Test it with one call")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#model-card >> text=It answered at")
+    page.fill("input[name=other]", "m@http://127.0.0.1:9/v1")
+    page.wait_for_selector("#model-card >> text=Its price is not known")
+    assert page.input_value("select[name=model]") == "other"
+    page.select_option("select[name=model]", "simulated")
+    page.wait_for_selector("#model-card >> text=Made up.")
+    page.focus("button:text-is('Measure')")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/runs/*", timeout=PATIENCE)
+    assert "SIMULATED" in page.inner_text("header")
+    assert complaints == []
