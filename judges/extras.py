@@ -33,7 +33,7 @@ def install_line(extra: str) -> str:
 
 LIGHT_INSTALL = (
     "This is the light install, which measures and decides; to improve prompts too:"
-    f" {install_line('optimize')}"
+    f" {install_line('optimize')}, or uvx --from 'judgewright[optimize]' judgewright"
 )
 """What is said where nobody can try `--proposer textgrad`."""
 

@@ -105,7 +105,7 @@ def reading(state: AppState, request: Request) -> Response:
             if same
             else NO_MODEL_READING
         )
-    markup += state.render("start_model_card.html", card=_card(state, form))
+    markup += state.render("start_model_card.html", card=_card(state, form), simulated=SIMULATED)
     with suppress(JudgewrightError):  # the page has said what is wrong with the file
         markup += state.render("start_columns.html", columns=column_choices(state, form))
     return HTMLResponse(markup)

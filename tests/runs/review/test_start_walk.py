@@ -156,7 +156,7 @@ def test_the_first_own_figure_takes_a_file_and_two_keys(
     page.wait_for_selector("#model-card >> text=Made up.")
     page.focus("text=Test it with one call")
     page.keyboard.press("Enter")
-    page.wait_for_selector("#model-card >> text=It answered at")
+    page.wait_for_selector("#model-card >> text=It answered after")
     page.fill("input[name=other]", "m@http://127.0.0.1:9/v1")
     page.wait_for_selector("#model-card >> text=Its price is not known")
     assert page.input_value("select[name=model]") == "other"

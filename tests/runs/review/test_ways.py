@@ -199,7 +199,7 @@ def test_the_simulated_model_is_said_to_be_made_up(desk: TestClient) -> None:
     assert "Made up." in card(desk, model="simulated")
     told = try_out(desk, model="simulated")
     assert "no figure says anything about a real model" in told
-    assert "It answered at" in told
+    assert "It answered after" in told
     assert "It cost nothing." in told
 
 
@@ -239,8 +239,8 @@ def test_one_call_says_what_came_back_and_what_it_cost(root: Path) -> None:
     with TestClient(app, base_url=OURS, follow_redirects=False) as desk:
         desk.cookies.set(f"judgewright-{PORT}", TOKEN)
         for provider, words in (
-            (Provider(), "It answered at"),
-            (Provider(garbles=True), "It answered, but not with a verdict"),
+            (Provider(), "It answered after"),
+            (Provider(garbles=True), "but not with a verdict"),
             (Provider(demands="Bearer other"), "the endpoint answered 401"),
         ):
             with serving(provider):
