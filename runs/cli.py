@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 import click
 
+from ..judges.errors import InputError
 from .commands.help import LazyGroup, retired_command
 from .plugins import brought, load, plugins
 
@@ -165,7 +166,7 @@ def main(arguments: list[str] | None = None) -> None:
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
         with _ended_by_sigterm_as_by_ctrl_c():
-            cli.main(arguments, prog_name="judgewright", standalone_mode=False)
+            _run(arguments)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(3)
@@ -173,6 +174,22 @@ def main(arguments: list[str] | None = None) -> None:
         from .commands.failure import report_failure
 
         sys.exit(report_failure(error, as_json="--json" in arguments))
+
+
+def _run(arguments: list[str]) -> None:
+    """Run a command; where the columns of its file have other names, run it with those that a
+    person agrees to.
+    """
+    try:
+        cli.main(arguments, prog_name="judgewright", standalone_mode=False)
+    except InputError as error:
+        from ..judges.files import UnclearColumnsError
+        from .commands.confirm_columns import with_agreed_columns
+
+        if not isinstance(error, UnclearColumnsError):
+            raise
+        agreed = with_agreed_columns(error, arguments)
+        cli.main(agreed, prog_name="judgewright", standalone_mode=False)
 
 
 @contextmanager

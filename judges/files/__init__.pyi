@@ -1,6 +1,13 @@
 from .audited_labels import Finding, read_audit, with_audited_labels
 from .check import KINDS, DataReport, check_rows
 from .check_tokens import COUNTED, TokenSummary, count_row_tokens
+from .column_guess import (
+    ColumnGuess,
+    GuessedColumns,
+    UnclearColumnsError,
+    guess_columns,
+    guess_file_columns,
+)
 from .columns import Draft, Roles, near_names, read_table, words_of
 from .groups import NO_GROUP, group_by_text
 from .label_words import WORDS, read_grade, write_grade_map
@@ -28,10 +35,12 @@ __all__ = [
     "WORDS",
     "Aggregate",
     "Cell",
+    "ColumnGuess",
     "DataReport",
     "Draft",
     "Finding",
     "GradeMap",
+    "GuessedColumns",
     "Problems",
     "RawRoles",
     "RawRows",
@@ -39,12 +48,15 @@ __all__ = [
     "RowSource",
     "RowsInMemory",
     "TokenSummary",
+    "UnclearColumnsError",
     "VerdictColumns",
     "can_stream",
     "check_rows",
     "count_row_tokens",
     "find_suspicions",
     "group_by_text",
+    "guess_columns",
+    "guess_file_columns",
     "infer_raw_scale",
     "infer_scale",
     "judge_inputs",

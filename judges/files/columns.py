@@ -11,17 +11,22 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from statistics import fmean
 
 import orjson
-import yaml
 
 from ..errors import DataError
 from ..reply_reading import turned
 from ..rows import SAMPLING_PROBABILITY, Row
 from ..scale import OutputScale
+from .column_guess import (
+    GuessedColumns,
+    guess_columns,
+    misleading_column,
+    refuse_unclear,
+)
+from .column_names import usual_names
 from .groups import NO_GROUP
 from .label_words import LOOKED_AT, MISSING, NUMBER, WORDS, ColumnWords, read_grade
 from .problems import Problems, shorten
@@ -50,6 +55,8 @@ class Roles:
     group_defaults: tuple[str, ...] = ()
     aside: tuple[str, ...] = ()
     """Further columns that the caller reads himself; they are kept out of the metadata."""
+    named: Mapping[str, str] = field(default_factory=dict)
+    """The columns that a person named, by input, `label`, `id` or `group`."""
     needed: Mapping[str, str] = field(default_factory=dict)
     """Columns the file must have, each with the option that names it otherwise, such as `--label
     COLUMN`.
@@ -152,6 +159,7 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
     if first is None:
         unreadable.check(hint=list_hint(unreadable))
         raise DataError(f"{path}: the file has no rows")
+    _refuse_misleading(path, roles, head)
     by_id, group = roles.id_and_group(first.fields)
     seen: set[str] = set()
     skipped = 0
@@ -166,7 +174,7 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
     # A missing column is one mistake; that every row lacks it would be said ten times.
     if not roles.needed.keys() <= seen:
         unreadable.check(hint=list_hint(unreadable))
-        refuse_missing(path, roles.needed, seen)
+        refuse_missing(path, roles.needed, seen, _guessed(roles, head, seen))
     unreadable.check(problems, hint=list_hint(unreadable) or labels.hint())
     # After the problems: filling and typing take time on a file that is refused anyway.
     _fill(drafts)
@@ -196,6 +204,27 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
         notes=notes,
         left_out=skipped + uneven,
         worded=labels.grades,
+    )
+
+
+def _refuse_misleading(path: RowSource, roles: Roles, head: Sequence[Record]) -> None:
+    rows = [record.fields for record in head]
+    if found := misleading_column(rows, {*roles.inputs} - {*roles.named}):
+        name, other = found
+        message = f"{path}: the column {name!r} holds a few short values; {other!r} is more like it"
+        guessed = _guessed(roles, head, {name for row in rows for name in row})
+        if guessed is not None:
+            refuse_unclear(path, message, guessed)
+
+
+def _guessed(roles: Roles, head: Sequence[Record], seen: set[str]) -> GuessedColumns | None:
+    """Guess the columns of a judge's inputs; None where a person named one that is not there."""
+    if not roles.inputs or not seen.issuperset(roles.named.values()):
+        return None
+    rows = [record.fields for record in head]
+    header = list(dict.fromkeys(name for row in rows for name in row))
+    return guess_columns(
+        header, rows, [*roles.inputs], named=roles.named, label_needed=roles.label in roles.needed
     )
 
 
@@ -342,13 +371,18 @@ def _scalar(value: Cell) -> Cell:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def refuse_missing(path: RowSource, needed: Mapping[str, str], seen: set[str]) -> None:
+def refuse_missing(
+    path: RowSource,
+    needed: Mapping[str, str],
+    seen: set[str],
+    guessed: GuessedColumns | None = None,
+) -> None:
     """Refuse a file that lacks columns, naming those that look like them.
 
     Needed columns come with the option that names each otherwise.
 
     Raises:
-        DataError: Always.
+        DataError: Always; an `UnclearColumnsError` where they were guessed.
     """
     names = sorted(seen)
     states, options = [], []
@@ -359,7 +393,8 @@ def refuse_missing(path: RowSource, needed: Mapping[str, str], seen: set[str]) -
         inside = [name for name in names if name.startswith(f"{column}.")]
         if inside:
             state = f"the column {column!r} is an object with the fields {_listed(inside)}"
-        near = near_names(column, names)
+        meant = guessed.column_of(column) if guessed else ""
+        near = [meant] if meant else near_names(column, names)
         if near:
             state += f" (did you mean {near[0]!r}?)"
             option = option.replace("COLUMN", near[0])
@@ -376,6 +411,8 @@ def refuse_missing(path: RowSource, needed: Mapping[str, str], seen: set[str]) -
         if answers in seen and any(name.startswith(container) for name in seen):
             command = f"judgewright data import {importer} {path} --out rows.jsonl"
             raise DataError(message, hint=f"this looks like a tool's export; try {command}")
+    if guessed is not None:
+        refuse_unclear(path, message, guessed)
     raise DataError(message, hint=f"name the column with {' '.join(options)}")
 
 
@@ -386,11 +423,6 @@ _OF_TOOLS = (
 """Where tools keep a row's texts and its answers, and what reads them."""
 
 
-@cache
-def _usual_names() -> list[list[str]]:
-    return yaml.safe_load((Path(__file__).parent / "column_names.yaml").read_text("utf-8"))
-
-
 def near_names(column: str, names: Sequence[str]) -> list[str]:
     """Return the names that look like a column's, or mean the same, best first; of a dotted
     name the last part.
@@ -399,9 +431,12 @@ def near_names(column: str, names: Sequence[str]) -> list[str]:
     spellings = {name: (name.casefold(), name.rsplit(".", 1)[-1].casefold()) for name in names}
     near = [name for name in names if spellings[name][1] == folded]
     every = set[str]().union(*spellings.values())
-    usual = next((line for line in _usual_names() if line[0] == folded), [])
     misspelt = difflib.get_close_matches(folded, every, n=3, cutoff=_MISSPELT)
-    for spelling in [*misspelt, *usual, *difflib.get_close_matches(folded, every, n=3)]:
+    for spelling in [
+        *misspelt,
+        *usual_names(folded),
+        *difflib.get_close_matches(folded, every, n=3),
+    ]:
         near += [name for name in names if spelling in spellings[name]]
     return list(dict.fromkeys(near))[:3]
 

@@ -13,7 +13,7 @@ from ..rows import Dataset
 from ..scale import OutputScale, infer_label_scale, parse_label_scale
 from .audited_labels import with_audited_labels
 from .columns import Draft, Roles, Table, read_table, words_of
-from .groups import group_note, guess_groups
+from .groups import NO_GROUP, group_note, guess_groups
 from .problems import Problems
 from .rows_in_memory import RowSource, name_of
 from .verdict_scale import GradeMap, infer_scale, map_note, parse_grade_map, words_for
@@ -84,6 +84,7 @@ def load_dataset(
         id=id,
         group=group,
         group_defaults=GROUP_COLUMNS,
+        named={**columns, **_given(label=label, id=id, group=group)},
         needed=needed,
         words=words_for(label_map, words_of(label_scale or scale)),
         low_is_good=label_scale is not None and label_scale.low_is_good,
@@ -120,6 +121,10 @@ def load_as_said(
     if text := how.pop("label_map", None):
         how["label_map"] = parse_grade_map(text, option="--label-map")
     return load_dataset(path, **how)
+
+
+def _given(**named: str | None) -> dict[str, str]:
+    return {role: column for role, column in named.items() if column and column != NO_GROUP}
 
 
 def _check_arguments(inputs: Sequence[str], columns: Mapping[str, str], limit: int | None) -> None:

@@ -1,0 +1,140 @@
+"""Columns are guessed from names and contents; what is in doubt is said to be so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judgewright.judges import DataError, OutputScale, Registry
+from judgewright.judges.files import (
+    GuessedColumns,
+    UnclearColumnsError,
+    guess_columns,
+    load_dataset,
+    rows_in_memory,
+)
+
+HEADERS = sorted((Path(__file__).parents[2] / "data" / "headers").glob("*.jsonl"))
+"""Headers as people have them, a line each: `name`, `header`, `rows` (lists in its order), `judge`
+(a shipped one, or its inputs) and `expected` (a role to its column, null for none).
+"""
+LONG = "The Matterhorn is a mountain of the Alps; its summit is 4,478 metres high."
+
+
+def guessed(case: dict[str, Any]) -> GuessedColumns:  # Any: JSON
+    """Guess the columns of a case."""
+    judge = case["judge"]
+    inputs = Registry().get(judge).inputs if isinstance(judge, str) else judge
+    rows = [dict(zip(case["header"], row, strict=True)) for row in case["rows"]]
+    return guess_columns(case["header"], rows, inputs)
+
+
+def guess(header: list[str], *rows: list[Any]) -> GuessedColumns:  # Any: cells
+    """Guess the columns that groundedness would read."""
+    return guessed({"judge": "groundedness", "header": header, "rows": rows})
+
+
+@pytest.mark.parametrize("file", HEADERS, ids=lambda file: file.stem)
+def test_headers_as_people_have_them_are_read_rightly(file: Path) -> None:
+    """Nine of ten at least, and a wrong column is never said to be sure."""
+    wrong: list[str] = []
+    cases = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    for case in cases:
+        found = guessed(case)
+        missed = {
+            role: found.column_of(role)
+            for role, column in case["expected"].items()
+            if found.column_of(role) != (column or "")
+        }
+        wrong += [f"{case['name']}: {missed}"] if missed else []
+        surely = {one.role: one.column for one in found.guesses if one.sure and one.column}
+        assert not missed.items() & surely.items(), f"{case['name']}: wrong, and not shown"
+    assert len(wrong) <= len(cases) / 10, "\n".join(wrong)
+
+
+def test_two_columns_that_fit_as_well_are_asked_about() -> None:
+    """Neither is taken silently, and both are named."""
+    found = guess(
+        ["context", "answer", "response", "label"], [LONG, "It is high.", "It is low.", 1]
+    )
+    [statement] = [one for one in found.guesses if one.role == "statement"]
+    assert not found.sure
+    assert {statement.column, *statement.others} == {"answer", "response"}
+    assert "not sure of statement" in found.doubts()[0]
+
+
+def test_a_column_of_the_usual_name_that_holds_something_else_is_not_taken(tmp_path: Path) -> None:
+    """`source` may be where a row is from; named by a person it is read all the same."""
+    header = ["source", "context", "statement", "label"]
+    rows = [["news", f"{LONG} {at}", f"It is {at} metres high.", at % 2] for at in range(6)]
+    found = guess(header, *rows)
+    assert (found.column_of("source"), found.exact) == ("context", False)
+    objects = rows_in_memory([dict(zip(header, row, strict=True)) for row in rows])
+    with pytest.raises(UnclearColumnsError, match="'source' holds a few short values"):
+        load_dataset(objects, inputs=("source", "statement"), scale=OutputScale())
+    said = {"source": "source"}
+    read = load_dataset(objects, inputs=("source", "statement"), scale=OutputScale(), columns=said)
+    assert read.rows[0].inputs["source"] == "news"
+
+
+def test_an_exact_header_is_exact_whatever_stands_beside_it() -> None:
+    """`context` beside a `source` that is text changes nothing."""
+    header = ["source", "context", "statement", "answer", "label"]
+    found = guess(header, [LONG, "wiki", "It is high.", "yes", 1], [LONG[9:], "news", "No.", "", 0])
+    assert found.exact
+    assert found.options() == []
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "said"),
+    [
+        (["messages", "label"], [json.dumps([{"role": "user", "content": "Hi"}]), 1], "one row"),
+        (["conversations"], [json.dumps([{"from": "human", "value": "Hi"}])], "conversations"),
+        (["prompt", "chosen", "rejected"], ["Hi", "Hello.", "What?"], "two rows for each pair"),
+        (["question", "response_a", "response_b", "winner"], ["Q?", "A.", "B.", "a"], "a pair of"),
+        (["instruction", "output1", "output2", "preference"], ["Q?", "A.", "B.", 1], "a pair of"),
+    ],
+)
+def test_conversations_and_pairs_are_refused_with_what_can_be_done(
+    header: list[str], row: list[Any], said: str
+) -> None:
+    """In one line, and no column is proposed."""
+    objects = rows_in_memory([dict(zip(header, row, strict=True))])
+    with pytest.raises(UnclearColumnsError, match=said) as caught:
+        load_dataset(objects, inputs=("source", "statement"), scale=OutputScale())
+    assert "\n" not in str(caught.value)
+    assert not caught.value.guessed.complete
+
+
+def test_a_label_that_may_be_turned_is_not_sure() -> None:
+    """Of a column `hallucination` a 1 is probably bad, and nobody but a person knows."""
+    found = guess(["context", "answer", "hallucination"], [LONG, "High.", 1], [LONG, "Low.", 0])
+    [label] = [one for one in found.guesses if one.role == "label"]
+    assert (label.column, label.sure) == ("hallucination", False)
+    assert "--label-scale low-probability" in label.why
+
+
+def test_label_values_are_shown_as_they_will_be_read() -> None:
+    """A word that says nothing by itself has a question mark."""
+    found = guess(["context", "answer", "label"], [LONG, "A b.", "pass"], [LONG, "C d.", "purple"])
+    assert found.label_line() == "'pass' as 1, 'purple' as ?"
+
+
+def test_columns_without_a_telling_name_are_proposed_by_their_contents() -> None:
+    """They are never sure."""
+    rows = [[LONG, "It is high.", 1], [f"{LONG} Really.", "It is low.", 0]]
+    found = guess(["A", "B", "C"], *rows)
+    assert [found.column_of(role) for role in ("source", "label")] == ["A", "C"]
+    assert not found.sure
+
+
+def test_the_error_names_the_options_of_all_columns(tmp_path: Path) -> None:
+    """A column that no name resembles is left to the person."""
+    (tmp_path / "rows.csv").write_text("kontext,Urteil\nEin langer Text steht hier.,ja\n", "utf-8")
+    with pytest.raises(DataError) as caught:
+        load_dataset(tmp_path / "rows.csv", inputs=("source", "statement"), scale=OutputScale())
+    hint = caught.value.hint or ""
+    assert "--column source=kontext --label Urteil --column statement=COLUMN" in hint
