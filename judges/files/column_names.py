@@ -134,7 +134,7 @@ def concept_score(words: tuple[str, ...], concept: str) -> float:
     if concept == "verdict":
         return max(score, 0.9) if has_mark(words, name_table().by_program) else score
     expected = has_mark(words, name_table().expected)
-    if concept == "reference" and expected and len(words) > 1:
+    if concept == "reference" and expected and " " in whole:
         inner = max(concept_score(words[1:], one) for one in ("answer", "question", "statement"))
         return max(score, 0.95) if inner >= SURE else score
     if concept in TEXTS[:4] and not is_whole:
