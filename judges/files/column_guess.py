@@ -380,9 +380,7 @@ def _scores(role: str, contents: Mapping[str, _Content]) -> FloatArray:
 
 def _best(scores: FloatArray) -> tuple[float, list[int]]:
     """Return the total of the best assignment, and the column of each row in it."""
-    from scipy.optimize import (
-        linear_sum_assignment,  # pyright: ignore[reportUnknownVariableType] - it has no types
-    )
+    from scipy.optimize import linear_sum_assignment  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
     chosen = cast("IntArray", linear_sum_assignment(scores, maximize=True)[1])
     return float(scores[np.arange(len(chosen)), chosen].sum()), [int(at) for at in chosen]
