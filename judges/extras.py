@@ -22,18 +22,13 @@ def require_extra(extra: str, *packages: str, purpose: str) -> None:
     if missing:
         raise InputError(
             f"{purpose} needs {' and '.join(missing)}, which the light install leaves out",
-            hint=install_line(extra),
+            hint=f"pip install 'judgewright[{extra}]'",
         )
-
-
-def install_line(extra: str) -> str:
-    """Return what installs an extra."""
-    return f"pip install 'judgewright[{extra}]'"
 
 
 LIGHT_INSTALL = (
     "This is the light install, which measures and decides; to improve prompts too:"
-    f" {install_line('optimize')}, or uvx --from 'judgewright[optimize]' judgewright"
+    " pip install 'judgewright[optimize]', or uvx --from 'judgewright[optimize]' judgewright"
 )
 """What is said where nobody can try `--proposer textgrad`."""
 

@@ -95,16 +95,11 @@ class ModelTrial:
     """What came back from one question to a model."""
 
     simulated: bool
-    reply: str
+    reply: Completion
     verdict: str
     """What was read in the reply; empty where there is no verdict in it."""
     unreadable: str
     """Why there is none."""
-    seconds: float
-    tokens_in: int
-    tokens_out: int
-    cost: float | None
-    """US dollars; None where the price is unknown."""
 
 
 def try_model(name: str, environment: Environment) -> ModelTrial:
@@ -131,13 +126,9 @@ def try_model(name: str, environment: Environment) -> ModelTrial:
             verdict, unreadable = "grounded" if answer.positive else "not grounded", ""
         return ModelTrial(
             simulated=client.model.simulated,
-            reply=reply.text,
+            reply=reply,
             verdict=verdict,
             unreadable=unreadable,
-            seconds=reply.latency,
-            tokens_in=reply.tokens_in,
-            tokens_out=reply.tokens_out,
-            cost=reply.cost,
         )
 
 

@@ -26,6 +26,20 @@ from ...judges.rows import Scalar
 
 DOCUMENTS = 600
 """How many documents are stored, with three or four rows each."""
+JUDGE = "groundedness"
+OBJECTIVE = (
+    "Precision matters most: do not call unsupported statements grounded. Do not lose more than 10"
+    " points of recall."
+)
+DEMO_OPTIONS = (
+    f"--objective={OBJECTIVE}",
+    "--proposer=study,textgrad",
+    "--steps=3",
+    "--by=channel",
+    "--model=simulated",
+    "--yes",
+)
+"""What the demo types after `optimize`, its judge and its rows."""
 
 
 def demo_rows(*, documents: int = 300) -> list[dict[str, Scalar]]:

@@ -27,7 +27,7 @@ from ..actions.read_objective import saved_slices
 from ..actions.run_summary import RunSummary, read_run
 from ..actions.work_jobs import result_of
 from ..config.environment import SIMULATED, Environment
-from ..demo import DEMO_OPTIONS, DOCUMENTS, JUDGE, demo_rows, judge_for_trying
+from ..demo import DEMO_OPTIONS, DOCUMENTS, JUDGE, demo_rows
 from ..store.jobs import Job
 from .app_state import AppState
 from .data_files import find_data_files, resolve_data_file
@@ -47,8 +47,6 @@ READING = "Read the objective"
 NOT_CLEAR = "The objective is in words, and no reading of it is taken yet."
 NO_MODEL_READING = '<div id="model-reading" hidden></div>'
 """What stands in its place while the objective has other words."""
-BESIDE_MEASURING = ("budget", "limit")
-"""Options that stand beside the button that only measures."""
 LOOKED_BACK = 30
 """So many of the last runs are looked at for one that has measured the same judge on the same data.
 """
@@ -148,7 +146,8 @@ def demo(state: AppState, request: Request) -> Response:
     """Put the demo into the queue, on rows that are written into the workspace; its page leads on
     to the run.
     """
-    judge = judge_for_trying(state.workspace.registry.get(JUDGE))
+    # Under a name of its own: what is accepted there changes no judge that is meant.
+    judge = replace(state.workspace.registry.get(JUDGE), name=f"{JUDGE}_demo")
     if judge.name not in state.workspace.registry.names():
         state.workspace.registry.keep(judge)
     rows = b"".join(json.dumps(row).encode() + b"\n" for row in demo_rows(documents=DOCUMENTS))
@@ -257,12 +256,6 @@ def _page(
         "start.html",
         ways=not (form.way or form.data),
         card=_card(state, form) if form.data else None,
-        beside_measuring=[
-            one
-            for fields in form_fields().values()
-            for one in fields
-            if one.name in BESIDE_MEASURING
-        ],
         carried="".join(f"&{urlencode({name: value})}" for name, value in filled.items() if value),
         form=form,
         files=find_data_files(state.root),
