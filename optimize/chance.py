@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -29,10 +28,6 @@ from .losses.objective import Floor, Objective
 
 POPULATIONS, HOLDOUTS = 200, 5
 """Populations that are drawn for a candidate, and holdouts from each."""
-MAYBE, LIKELY = 0.2, 0.6
-"""Chances from which an accept is called maybe, and likely: two digits would promise what is not
-there.
-"""
 NEWTON_STEPS, MOST_TILT = 12, 20.0
 
 
@@ -53,11 +48,6 @@ class Chance:
     """Standard deviation of that belief."""
     rows: int
     """Selection rows that both prompts answered."""
-
-
-def in_words(chance: float) -> Literal["unlikely", "maybe", "likely"]:
-    """Say a chance in one of three words."""
-    return "likely" if chance >= LIKELY else "maybe" if chance >= MAYBE else "unlikely"
 
 
 def chance_of(

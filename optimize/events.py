@@ -1,7 +1,7 @@
 """What a run writes to its journal: one class for each kind of event, one reader and one writer.
 
-A journal stores an event as its kind and a JSON object. Names here may change; the stored names
-never do. Where a class has another name for a field than the journal, the field's metadata says so.
+A journal stores an event as its kind and a JSON object. Where a class has another name for a field
+than the journal, or the journal had another one (`was`), the field's metadata says so.
 A field that came later says in which format it came and what its absence means, so that runs of
 earlier versions are read like those of today.
 """
@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ..judges import JudgePrompt, load_prompt
-from ..slices import Predicate, parse_predicate
-from ..slices.by_rate import UNTESTED
-from ..slices.slice import ALL_ROWS
 from .event_fields import read_fields, write_fields
 from .invariants import Violation
 from .losses.objective import ERRORS, Direction, Floor, Guard, Objective
 from .outcome import JUDGED
+
+if TYPE_CHECKING:
+    from ..slices import Predicate
 
 FORMAT = 2
 """Of today's payloads; 1 are those of November 2026."""
@@ -151,11 +151,15 @@ class SliceChosen(RunEvent):
     @property
     def predicate(self) -> Predicate | None:
         """The chosen rows; None for all."""
+        from ..slices.slice import ALL_ROWS, parse_predicate
+
         return None if self.name == ALL_ROWS else parse_predicate(self.name)
 
     @property
     def gated(self) -> Predicate | None:
         """The rows that must not get worse; None for all, and for a slice that is untested."""
+        from ..slices.slice import UNTESTED
+
         return None if self.evidence == UNTESTED else self.predicate
 
 

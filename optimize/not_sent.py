@@ -9,10 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
-from .chance import Chance, in_words
+from .chance import Chance
 from .changes import Changes
 from .holdout.guards import MIN_GROUPS
 from .losses.objective import Objective
+from .outcome import in_words
 
 ENOUGH = 0.5
 """A way on is named where it would make an accept about as likely as not."""

@@ -24,11 +24,20 @@ RUN_OUTCOMES = (*BY_GATE, "no candidate", "failed", "not sent")
 FAILED, NO_PROPOSAL, JUDGED = "failed", "no proposal", "judged"
 """What became of a proposal: the endpoint failed; the proposer had none; it was usable, and judged
 on the rows that it was not written from."""
+MAYBE, LIKELY = 0.2, 0.6
+"""Chances from which an accept is called maybe, and likely: two digits would promise what is not
+there.
+"""
 _EXIT_CODES: Mapping[str, int] = {"accepted": 0, "failed": 3, "not sent": 4}
 _HELP: Mapping[str, str] = {
     FAILED: "once that is mended, run it again",
     NO_PROPOSAL: "another --optimizer-model or --proposer may find one",
 }
+
+
+def in_words(chance: float) -> Literal["unlikely", "maybe", "likely"]:
+    """Say a chance in one of three words."""
+    return "likely" if chance >= LIKELY else "maybe" if chance >= MAYBE else "unlikely"
 
 
 def exit_code(outcome: str) -> int:

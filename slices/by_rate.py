@@ -17,11 +17,9 @@ from .features import read_features
 from .limits import Limits, narrow
 from .outcomes import Outcomes, compress, count_groups
 from .significance import ALPHA, MIN_GROUPS, compare
-from .slice import Predicate
+from .slice import UNTESTED, Predicate
 from .target import target_of
 
-UNTESTED = "poorest, untested"
-"""The evidence for a slice that was picked for its rate alone."""
 FEWEST_ERRORS = 15
 """Errors of its kind that a slice must have, so that there is something to read."""
 RATES: dict[Direction, tuple[str, str]] = {

@@ -20,6 +20,8 @@ ERRORS: Mapping[Direction | None, str] = {
     "fn": "false negatives",
     None: "errors",
 }
+CALIBRATION = "The judge's own outputs: calibration, not a cause"
+"""What stands over the metric at the values of judges' outputs, wherever it is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

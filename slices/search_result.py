@@ -12,7 +12,7 @@ from ..judges import Estimate
 from ..judges.metrics import as_json
 from ..judges.notebook_display import html_table
 from .consistency import Consistency
-from .effect import ERRORS, Direction, Parts
+from .effect import CALIBRATION, ERRORS, Direction, Parts
 from .significance import ALPHA, LIKELY
 from .slice import Predicate
 
@@ -26,8 +26,6 @@ KEYS = (
     "within",
 )
 """What a slice has as JSON."""
-CALIBRATION = "The judge's own outputs: calibration, not a cause"
-"""What stands over the metric at the values of judges' outputs, wherever it is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,8 @@ from .text import Columns
 
 ALL_ROWS = "all rows"
 """How the slice without conditions is written."""
+UNTESTED = "poorest, untested"
+"""The evidence for a slice that was picked for its rate alone."""
 _BARE = re.compile(r"[^\s\"()\[\],<>=!]+")
 _TOKEN = re.compile(r'\s*("(?:[^"\\]|\\.)*"|<=|>=|==|!=|[<>=\[\](),]|[^\s"()\[\],<>=!]+)')
 _WORDS = frozenset({"and", "contains", "in", "is", "missing"})

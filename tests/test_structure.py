@@ -306,6 +306,23 @@ def test_light_commands_import_neither_numpy_nor_the_client(command: str, tmp_pa
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_a_bench_of_a_row_imports_neither_the_gate_nor_the_optimizer(tmp_path: Path) -> None:
+    """Nor the search for slices, which so few rows do not need: it took half of its time."""
+    row = '{"id": "a", "source": "It has 4 rooms.", "statement": "It has 4 rooms.", "label": 1}'
+    (tmp_path / "rows.jsonl").write_text(row)
+    words = ["bench", "groundedness", "rows.jsonl", "--model", "simulated"]
+    code = (
+        f"import sys; from judgewright.runs.cli import cli; cli.main({words},"
+        " standalone_mode=False); heavy = ('optimize.holdout.gate', 'optimize.proposers',"
+        " 'runs.store.run_config', 'slices.find', 'slices.slice'); print([m for m in heavy"
+        " if f'judgewright.{m}' in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_choices_that_a_command_writes_out_are_those_of_the_code() -> None:
     """They are written twice only so that a command's help imports nothing heavy."""
     from judgewright.runs import reports

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple, cast
 
-import yaml
+from .small_file import read_our_yaml
 
 SURE = 0.58
 """The score from which a name says by itself what a column is."""
@@ -33,8 +33,8 @@ class _Table(NamedTuple):
 
 @cache
 def name_table() -> _Table:
-    text = (Path(__file__).parent / "column_names.yaml").read_text("utf-8")
-    read = cast("dict[str, dict[str, list[list[str]]] | list[str]]", yaml.safe_load(text))
+    table = read_our_yaml(Path(__file__).parent / "column_names.yaml")
+    read = cast("dict[str, dict[str, list[list[str]]] | list[str]]", table)
     names = cast("dict[str, list[list[str]]]", read.pop("names"))
     words = {
         name: frozenset(" ".join(words_of_name(one)) for one in cast("list[str]", listed))

@@ -15,10 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-import yaml
-
 from .problems import shorten
 from .records import Cell
+from .small_file import read_our_yaml
 
 MISSING = frozenset(
     [
@@ -42,7 +41,7 @@ _SKIN_TONES = dict.fromkeys((65039, *range(127995, 128000)))
 
 def _read_table() -> tuple[Mapping[str, float], tuple[Mapping[str, float], ...]]:
     """Return the words of all pairs, and those of each scale."""
-    table = yaml.safe_load((Path(__file__).parent / "label_words.yaml").read_text("utf-8"))
+    table = read_our_yaml(Path(__file__).parent / "label_words.yaml")
     read = cast("dict[str, list[list[list[str]]]]", table)
     pairs = {
         word: float(grade)

@@ -1,10 +1,13 @@
-"""Files that a person writes (prompts, slices, prices): read whole, so never endless and never
-without a limit.
+"""Files that a person writes (prompts, slices, prices), read whole, so never endless and never
+without a limit; and those that ship with the package.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from ..errors import InputError
 
@@ -40,3 +43,11 @@ def read_small_text(path: Path, *, limit: int = MAX_BYTES) -> str:
     """
     text = read_small(path, limit=limit).decode("utf-8-sig")
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_our_yaml(path: Path) -> Any:  # Any: YAML
+    """Return what a YAML file of the package says, read in C where PyYAML has that: ten times as
+    fast.
+    """
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506  # both are safe

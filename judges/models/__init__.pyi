@@ -3,7 +3,7 @@ from .batch_queue import BatchQueue
 from .budget import Budget, Forecast
 from .call_record import CallRecord, FailedCall, MemoryRecord, OpenAttempt, Spending
 from .client import Client
-from .counters import ClientStats, Progress, unwatched
+from .counters import ClientStats, Progress, Watch, unwatched
 from .endpoint import Endpoint
 from .engine import Engine, Here
 from .exchange import Exchange, ask_together
@@ -56,6 +56,7 @@ __all__ = [
     "Spending",
     "SystemClock",
     "TokenLogprob",
+    "Watch",
     "approximate_tokens",
     "ask_together",
     "body_of",

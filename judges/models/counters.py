@@ -124,6 +124,10 @@ class Progress:
     """Tokens a second that it writes."""
 
 
+Watch = Callable[[str, Progress], None]
+"""Told what is being done, and how far it is."""
+
+
 def unwatched(doing: str, progress: Progress) -> None:
     """Tell nobody how far long work is."""
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import yaml
+
+from ..files.small_file import read_our_yaml
 
 OPENING = "You read what a person wants improved about an LLM judge"
 _TEXT = "The person's text: "
@@ -49,7 +50,7 @@ def read_objective(system: str, user: str) -> str | None:
 @cache
 def _table() -> dict[str, dict[str, Any]]:
     """Return the made-up readings by their sentences."""
-    rows = yaml.safe_load((Path(__file__).parent / "objectives.yaml").read_text("utf-8"))
+    rows = read_our_yaml(Path(__file__).parent / "objectives.yaml")
     return {_plain(row["text"]): row for row in rows["objectives"]}
 
 

@@ -11,8 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
-import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from ..files.small_file import read_our_yaml
 
 T = TypeVar("T")
 
@@ -81,7 +82,8 @@ class Directive(_Strict):
 
     on: list[Pattern]
     off: list[Pattern]
-    cues: list[Pattern]
+    cues: list[str]
+    """Regular expressions; compiled where something is written, which most runs never do."""
     effects: dict[TaskName, dict[str, float]]
     blame: Blame | None = None
     feedback: list[str]
@@ -160,9 +162,7 @@ class Rules(_Strict):
 @cache
 def load_rules() -> Rules:
     """Read the shipped rules; the same frozen value every time."""
-    return Rules.model_validate(
-        yaml.safe_load((Path(__file__).parent / "rules.yaml").read_text("utf-8"))
-    )
+    return Rules.model_validate(read_our_yaml(Path(__file__).parent / "rules.yaml"))
 
 
 def draw(*parts: str | bytes | int) -> float:

@@ -110,7 +110,8 @@ class Writer:
         for name, directive in self._rules.directives.items():
             if active.get(name, 0.0) > 0 or not directive.wordings:
                 continue
-            score = float(sum(cue.search(request.feedback) is not None for cue in directive.cues))
+            found = (re.search(cue, request.feedback, re.IGNORECASE) for cue in directive.cues)
+            score = float(sum(match is not None for match in found))
             # Without feedback the diagnosis decides, its likeliest cause first.
             if not request.feedback and name in diagnosis.causes:
                 score += 0.5 - 0.1 * diagnosis.causes.index(name)

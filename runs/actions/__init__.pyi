@@ -1,7 +1,7 @@
 from .accept import HunkChoice, NotAccepted, accept_hunks, identity, record_review
 from .calibrate import CalibrationRun, run_calibration
 from .check_data import find_leaks
-from .decide import GATED, HUNKS, Gated, GateModel, Terms, needed
+from .decide import GATED, HUNKS, Gated, GateModel, Terms
 from .find_slices import Search, advise, search
 from .flips import both_sides, flips_of
 from .gate import TwoJudges, gate_again, gate_judges
@@ -14,6 +14,7 @@ from .label_flips import (
     gate_verdicts_by_flips,
     settle_flips,
 )
+from .labels_needed import needed
 from .lineage import Node, lineage
 from .optimize import RunResult, resume_run, start_run
 from .pilot import assumed_judge, measure_churn, pilot_rows, reworded

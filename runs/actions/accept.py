@@ -23,7 +23,7 @@ from ...judges import (
     JudgewrightError,
     Splits,
 )
-from ...judges.models import unwatched
+from ...judges.models import Watch, unwatched
 from ...judges.registry import KeptRule
 from ...optimize import BY_GATE, PhraseIndex, check_candidate
 from ...optimize.events import DecisionRecord, HunksRefused, Reviewed, write_event, write_part
@@ -35,7 +35,7 @@ from ..store.journal import RunJournal, list_runs
 from ..store.ledger import HoldoutLedger
 from ..store.run_config import editable_parts, open_proposers
 from ..store.workspace import Workspace
-from .decide import HUNKS, Gated, GateModel, Terms, Watch, answer_once, decide_with_model
+from .decide import HUNKS, Gated, GateModel, Terms, answer_once, decide_with_model
 from .run_summary import RunSummary, read_optimization, require_same_models, split_of_run
 
 GIT_SECONDS = 2.0

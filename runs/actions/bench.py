@@ -51,7 +51,7 @@ from ...judges.listwise import RankedDataset, Window, judge_listwise
 from ...judges.metrics.estimate import as_json
 from ...judges.metrics.macro_average import MacroMean, macro_means
 from ...judges.metrics.reliability_bins import bins_of_verdicts
-from ...judges.models import CHANGES, ask_together
+from ...judges.models import CHANGES, Watch, ask_together
 from ...judges.reliability import AttackReport, attack_success_rate
 from ...optimize.events import JudgeMeasured, write_event
 from ...optimize.holdout.row_fingerprints import KEY_COLUMN, row_keys
@@ -72,9 +72,7 @@ from ..store.sealed_rows import (
 )
 from ..store.workspace import Workspace
 from .check_reliability import ReliabilityReport, check_reliability
-from .decide import Watch
 from .first_figure import FirstFigure, summarize
-from .make_data import written_beside
 
 KEPT_CHECKS = ("annotators", "detectable_change", "noise", "flip_rate")
 """What is kept of the checks of reliability as it is; the others quote rows."""
@@ -463,6 +461,8 @@ def write_verdicts(judged: JudgedDataset, path: Path) -> None:
     """Write one line a row as JSONL: what `score` and `slices` read, with reasons for unscored
     rows.
     """
+    from .make_data import written_beside
+
     with written_beside(path) as file:
         rows = zip(judged.dataset.rows, judged.answers, row_keys(judged.dataset), strict=True)
         for row, answer, key in rows:

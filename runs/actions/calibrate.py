@@ -22,7 +22,7 @@ from ...judges.judge import require_answers
 from ...judges.metrics.estimate import as_json
 from ...judges.metrics.fitted_rule import Calibrated, Method, calibrate, require_labels
 from ...judges.metrics.reliability_bins import Bin, bins_of_verdicts
-from ...judges.models import unwatched
+from ...judges.models import Watch, unwatched
 from ...judges.registry import KeptRule
 from ...optimize.holdout.ledger import remember_split, split_with_memory
 from ..config.command_options import ModelOptions
@@ -32,7 +32,6 @@ from ..store.ledger import HoldoutLedger
 from ..store.run_clients import start_run_client
 from ..store.sealed_rows import SEAL_FIRST, read_open
 from ..store.workspace import Workspace
-from .decide import Watch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

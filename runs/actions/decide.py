@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from ...judges import (
-    DEFAULT_SHARES,
     VERDICT_LIMIT,
     BudgetSpent,
     Client,
@@ -25,17 +23,15 @@ from ...judges import (
     JudgedDataset,
     JudgePrompt,
     JudgeSettings,
-    Progress,
     SealedRows,
     Unscored,
 )
 from ...judges.claims import ClaimSettings, judge_as
 from ...judges.judge import require_answers
-from ...judges.models import unwatched
+from ...judges.models import Watch, unwatched
 from ...optimize import Decision, Objective, gate
-from ...optimize.events import DecisionRecord, GateAnswered, read_as, write_event
+from ...optimize.events import GateAnswered, read_as, write_event
 from ...optimize.holdout.gate import MIN_COVERAGE
-from ...optimize.holdout.projection import MOST_TIMES
 from ...optimize.settings import require_probabilities
 from ...slices import Predicate
 from ..config.command_options import ModelOptions
@@ -45,14 +41,11 @@ from ..store.ledger import HoldoutLedger
 from ..store.run_clients import open_run_clients
 from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
+from .labels_needed import needed
 from .run_summary import RunSummary
-
-Watch = Callable[[str, Progress], None]
 
 GATED = GateAnswered.kind
 """The event that holds the answer."""
-OF_HOLDOUT = DEFAULT_SHARES[2] / 100
-"""Share of new rows that a split sends to the holdout."""
 HUNKS = "hunks"
 """The kind of a run that decides about some hunks of another run's diff."""
 
@@ -199,38 +192,6 @@ def spent(stats: ClientStats | None) -> dict[str, Any]:  # Any: JSON
         "recorded": stats.recorded if stats else 0,
         "cost": stats.cost if stats and stats.price_known else None,
     }
-
-
-def needed(decision: DecisionRecord) -> dict[str, int] | None:
-    """Say how many rows, in how many groups, an undecided question would take; None where no number
-    of rows is known.
-
-    Args:
-        decision: The gate's. Decisions of versions that named no groups are read for their rows.
-    """
-    evidence = decision.evidence
-    if evidence is None or not evidence.rows_needed or not evidence.target:
-        return None
-    rows, target = evidence.rows_needed, evidence.target
-    if rows > MOST_TIMES * target["n"]:
-        return None
-    groups = evidence.groups_needed or math.ceil(rows * target["groups"] / target["n"])
-    return {"rows": rows, "groups": groups}
-
-
-def label_next(decision: DecisionRecord, *, share: float = 1.0) -> str:
-    """Return the command that asks for as many labels as would decide; empty where no number of
-    rows is known to.
-
-    Args:
-        decision: The gate's.
-        share: Of new rows, what goes to the holdout.
-    """
-    more, evidence = needed(decision), decision.evidence
-    if decision.outcome != "undecided" or more is None or evidence is None:
-        return ""
-    missing = max(more["rows"] - evidence.n, 1)
-    return f"judgewright label --rows FILE --next {math.ceil(missing / share)}"
 
 
 def answer_once(

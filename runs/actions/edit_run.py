@@ -8,10 +8,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ...judges import InputError
-from ...judges.models import unwatched
+from ...judges.models import Watch, unwatched
 from ..config.environment import Environment
 from ..store.workspace import Workspace
-from .decide import Watch
 from .optimize import OnEvent, RunResult, start_run
 from .run_summary import RunSummary, read_optimization
 

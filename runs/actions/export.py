@@ -28,8 +28,9 @@ from ..exports import (
     write_export,
 )
 from ..store.banks import banks_of
+from ..store.bench_config import read_rows
 from ..store.journal import get_run
-from ..store.run_config import RunConfig, read_rows
+from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
 from .decide import HUNKS
 from .verification import provenance, verification

@@ -9,8 +9,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ...judges import BetterThreshold, JudgedDataset, OutputScale, Verdict, better_threshold
-from ...slices import FoundSlice
-from .find_slices import Search, advise, search
 
 LEAST_SEARCHED, MOST_SEARCHED = 60, 5_000
 """Rows between which slices are searched along with a benchmark: in fewer nothing can stand out,
@@ -192,12 +190,14 @@ def _worst_slice(shown: JudgedDataset, body: Json) -> WorstSlice | None:
     """Return the slice to name: one that the search confirms, else one that it calls likely."""
     if not LEAST_SEARCHED <= shown.n <= MOST_SEARCHED:
         return None
+    from .find_slices import Search, advise, search
+
     cells = body["confusion"]
     metric = "precision" if cells["fp"] >= cells["fn"] else "recall"
     is_choice = shown.scale.kind == "choice"
     report = search(shown, Search(metric=None if is_choice else metric))
     number = advise(report).number
-    found: list[FoundSlice] = [] if number is None else [report.slices[number - 1]]
+    found = [] if number is None else [report.slices[number - 1]]
     for evidence in ("confirmed", "likely"):
         found += [one for one in report.slices if one.evidence == evidence]
     if not found:

@@ -16,7 +16,7 @@ from ...judges import (
     Interrupted,
     JudgewrightError,
 )
-from ...judges.models import unwatched
+from ...judges.models import Watch, unwatched
 from ...optimize import (
     Event,
     Journal,
@@ -36,7 +36,6 @@ from ..store.run_identity import MEANS, find_same
 from ..store.sides import enter_sides
 from ..store.workspace import Workspace
 from ..tracing import RunTrace, trace_run
-from .decide import Watch
 from .plan import describe_split, within_budget
 from .prepare_run import PreparedRun, prepare_run
 from .read_objective import ask_reading

@@ -14,7 +14,7 @@ from typing import Any
 from ...judges import Completion, Model, Prices, Request
 from ...judges.claims import FIELD, split_sentences
 from ...judges.files import TokenSummary, count_row_tokens
-from ...judges.models import ignored_parameters, unused_settings, unwatched
+from ...judges.models import Watch, ignored_parameters, unused_settings, unwatched
 from ...judges.models.batch_queue import PRICE_SHARE
 from ...optimize import Objective, open_rows
 from ...optimize.forecast import (
@@ -40,7 +40,6 @@ from ..store.sides import sides_beside
 from ..store.workspace import Workspace
 from .add_cases import tokens_added
 from .bench import describe_parameters
-from .decide import Watch
 from .pilot import MinimumDetectableEffect, Pilot, minimum_detectable_gain, run_pilot
 from .prepare_run import PreparedRun, prepare_run
 

@@ -70,11 +70,8 @@ def bench(
     """Ask JUDGE (name, name@version or YAML file) about the rows of DATA, and compare with their
     labels.
     """
-    from ...slices import read_slice, rows_in_slice
     from ..actions.bench import run_bench, write_verdicts
-    from ..actions.read_objective import saved_slices
-    from ..store.bench_config import BenchSource
-    from ..store.run_config import read_rows
+    from ..store.bench_config import BenchSource, read_rows
     from .model_access import asking_environment
 
     first_notes: list[str] = []
@@ -93,6 +90,9 @@ def bench(
                 raise InputError(
                     "--seal is for a whole file", hint="seal first, then bench --slice"
                 )
+            from ...slices import read_slice, rows_in_slice
+            from ..actions.read_objective import saved_slices
+
             predicate = read_slice(options.slice_, saved_slices(workspace))
             dataset, inside = rows_in_slice(dataset, predicate), str(predicate)
         result = run_bench(

@@ -19,7 +19,7 @@ from ..actions.bench import describe_spending
 from ..actions.calibrate import run_calibration
 from ..config.command_options import AuditedRowOptions, ConfidenceOptions, ModelOptions
 from ..reports.calibration_report import say_calibration
-from ..store.run_config import read_rows
+from ..store.bench_config import read_rows
 from ..store.sides import enter_sides
 from ..terminal import answer, progress_on_stderr, say
 from .decorators import options_of, writes_workspace

@@ -79,7 +79,7 @@ def cases(
     from ..actions.add_cases import add_cases
     from ..actions.keep_judge import keep_judge
     from ..actions.read_objective import saved_slices
-    from ..store.run_config import read_rows
+    from ..store.bench_config import read_rows
 
     prompt = workspace.registry.get(judge)
     dataset = read_rows(prompt, data, rows)

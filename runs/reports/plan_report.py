@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ..actions.decide import OF_HOLDOUT
+from ..actions.labels_needed import OF_HOLDOUT
 from ..actions.pilot import ASSUMED_SKILL, MinimumDetectableEffect
 from .numbers import NONE
 from .printing import say_template

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ..actions.decide import OF_HOLDOUT, label_next
+from ..actions.labels_needed import OF_HOLDOUT, label_next
 from ..terminal import inline, say, simulated_mark, table_text
 from .numbers import number
 from .rendering import Exact, open_templates

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ...optimize import BY_GATE
 from ...optimize.options import option_fields, spelling
 from ...optimize.word_diff import diff_words
-from ...slices.search_result import CALIBRATION
+from ...slices.effect import CALIBRATION
 from ..config.command_options import OptimizeOptions
 from ..terminal import inline, visible
 from . import numbers, tables

@@ -4,9 +4,10 @@ and files.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ...judges.metrics.catalog import sign_of
 from ...optimize import BY_GATE
-from ...optimize.chance import in_words
 from ...optimize.events import (
     ChancesReckoned,
     DecisionRecord,
@@ -20,8 +21,11 @@ from ...optimize.events import (
     ThresholdTuned,
 )
 from ...optimize.holdout.digits import apart
-from ..actions.run_summary import CostSummary, RunSummary
+from ...optimize.outcome import in_words
 from .numbers import NONE, count, interval, number, p_value, percent, price, signed
+
+if TYPE_CHECKING:
+    from ..actions.run_summary import CostSummary, RunSummary
 
 
 def describe_outcome(outcome: str) -> str:

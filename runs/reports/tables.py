@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...judges.metrics import CHOICE_METRICS
-from ...optimize.chance import in_words
 from ...optimize.events import ChancesReckoned, Evidence, Json, Remeasured, SliceChosen
+from ...optimize.outcome import in_words
 from .numbers import (
     BRIEF,
     NONE,

@@ -21,8 +21,7 @@ from ...judges import (
 )
 from ...judges.claims import ClaimSettings
 from ...judges.files import load_as_said
-from ...slices import parse_predicate, rows_in_slice
-from ..config.command_options import BenchOptions
+from ..config.command_options import BenchOptions, RowOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +157,8 @@ class BenchConfig:
             )
         rows = load_as_said(Path(self.data), self.reading, inputs=prompt.inputs, scale=prompt.scale)
         if self.slice:
+            from ...slices import parse_predicate, rows_in_slice
+
             rows = rows_in_slice(rows, parse_predicate(self.slice))
         if self.left_out:
             sealed = np.unpackbits(
@@ -172,3 +173,36 @@ class BenchConfig:
                 hint="put the rows back, or bench again: what is the same is cached",
             )
         return rows
+
+
+def read_rows(
+    prompt: JudgePrompt,
+    data: Path,
+    options: RowOptions,
+    *,
+    drawn: bool = False,
+    audited: str | None = None,
+    require_labels: bool = True,
+) -> Dataset:
+    """Read the rows that a judge is to be asked about.
+
+    Args:
+        prompt: The judge.
+        data: The file.
+        options: How it is read.
+        drawn: Whether rows are kept that were drawn with a probability below 1, for training.
+        audited: A file with marks, whose labels count instead.
+        require_labels: Whether a file without a single label is an error.
+
+    Raises:
+        InputError: The file cannot be read, or lacks a column.
+    """
+    return load_as_said(
+        data,
+        RowOptions.as_arguments(options),
+        inputs=prompt.inputs,
+        scale=prompt.scale,
+        require_labels=require_labels,
+        drawn=drawn,
+        audited=audited,
+    )

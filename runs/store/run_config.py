@@ -19,7 +19,7 @@ from ...judges import (
     with_split_column,
 )
 from ...judges.claims import ClaimSettings
-from ...judges.files import load_as_said, with_audited_labels
+from ...judges.files import with_audited_labels
 from ...optimize import (
     PARTS,
     Gepa,
@@ -46,11 +46,11 @@ from ..config.command_options import (
     PROPOSERS,
     OptimizeOptions,
     ProposerOptions,
-    RowOptions,
     Via,
 )
 from ..plugins import brought, load
 from .banks import hidden_notes
+from .bench_config import read_rows
 from .engines import engine_of_run
 
 _RETIRED = ("ablate", "candidates", "gradients", "hunks", "screen_model", "scheduler", "workers")
@@ -235,39 +235,6 @@ class RunConfig(OptimizeOptions):
                 f"{files} has changed since the run started", hint="start a new run on the new rows"
             )
         return replace(rows, notes=(*rows.notes, *hidden_notes(self.judge)))
-
-
-def read_rows(
-    prompt: JudgePrompt,
-    data: Path,
-    options: RowOptions,
-    *,
-    drawn: bool = False,
-    audited: str | None = None,
-    require_labels: bool = True,
-) -> Dataset:
-    """Read the rows that a judge is to be asked about.
-
-    Args:
-        prompt: The judge.
-        data: The file.
-        options: How it is read.
-        drawn: Whether rows are kept that were drawn with a probability below 1, for training.
-        audited: A file with marks, whose labels count instead.
-        require_labels: Whether a file without a single label is an error.
-
-    Raises:
-        InputError: The file cannot be read, or lacks a column.
-    """
-    return load_as_said(
-        data,
-        RowOptions.as_arguments(options),
-        inputs=prompt.inputs,
-        scale=prompt.scale,
-        require_labels=require_labels,
-        drawn=drawn,
-        audited=audited,
-    )
 
 
 def open_proposers(config: RunConfig) -> tuple[Proposer, ...]:

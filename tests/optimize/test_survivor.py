@@ -29,9 +29,9 @@ from judgewright.optimize import (
     optimize,
     read_objective,
 )
-from judgewright.optimize.chance import in_words
 from judgewright.optimize.changes import MetricByGroup
 from judgewright.optimize.not_sent import NotSent
+from judgewright.optimize.outcome import in_words
 from judgewright.optimize.survivor import promised
 from judgewright.runs.demo import write_demo_rows
 

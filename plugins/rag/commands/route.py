@@ -105,7 +105,7 @@ def ask(
     from ....judges.errors import BudgetSpent
     from ....runs.actions.bench import write_verdicts
     from ....runs.commands.model_access import asking_environment
-    from ....runs.store.run_config import read_rows
+    from ....runs.store.bench_config import read_rows
     from ..actions.route import run_routing
     from ..routing import in_order_of, read_catalog, router_of
 
