@@ -327,12 +327,15 @@ class Run(Printed):
         return f"Run({self.run_id!r}, {self.decision.outcome}: {self.decision.reason!r})"
 
     def _say(self) -> None:
+        from .actions.reach import reach_of_run
         from .reports.sentences import describe_cost
+        from .reports.terminal_report import say_few
         from .terminal import say
 
         say(f"Run {self.run_id}: {self.before.name}@{self.before.version}")
         say(f"  cost including resumes: {describe_cost(self.summary.cost)}")
         say(f"\n{self.decision}")
+        say_few(reach_of_run(self.summary), data=self.summary.config.data)
         say(str(self.diff))
 
 

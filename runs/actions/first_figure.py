@@ -6,14 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...judges import BetterThreshold, JudgedDataset, OutputScale, Verdict, better_threshold
+
+if TYPE_CHECKING:
+    from .reach import Reach
 
 LEAST_SEARCHED, MOST_SEARCHED = 60, 5_000
 """Rows between which slices are searched along with a benchmark: in fewer nothing can stand out,
 and a search of so many takes half a second.
 """
+LEAST_LABELS = 10
+"""Labels under which nothing is reckoned of a gate."""
 Json = Mapping[str, Any]  # Any: JSON
 
 
@@ -74,6 +79,8 @@ class FirstFigure:
     judged: int | None = None
     threshold: BetterThreshold | None = None
     worst: WorstSlice | None = None
+    reach: Reach | None = None
+    """What a gate could show with these labels, where they are few."""
     not_searched: bool = False
     """Whether a search of slices would have taken long, so that it is left to its command."""
 
@@ -142,8 +149,17 @@ def summarize(
         good_from=_good_from(judged.dataset.labels, judged.scale),
         threshold=better_threshold(judged) if has_threshold else None,
         worst=_worst_slice(shown, body),
+        reach=_reach(body),
         not_searched=shown.n > MOST_SEARCHED,
     )
+
+
+def _reach(body: Json) -> Reach | None:
+    if body["n"] < LEAST_LABELS:
+        return None
+    from .reach import reach_of  # which imports what a gate needs
+
+    return reach_of(body)
 
 
 def _share(count: int, of: int, estimate: Json | None) -> Share:

@@ -134,7 +134,8 @@ def bench(
 
     def say_result() -> None:
         notes = (*dataset.notes, *result.notes)
-        _say(result, title, [note for note in notes if note not in first_notes], options, trust)
+        unsaid = [note for note in notes if note not in first_notes]
+        _say(result, title, unsaid, str(data), options, trust)
         for path in (options.out, options.html):
             if path is not None:
                 say(f"written to {path}")
@@ -146,6 +147,7 @@ def _say(
     result: BenchResult,
     title: str,
     notes: Sequence[str],
+    data: str,
     options: BenchOptions,
     trust: TrustOptions,
 ) -> None:
@@ -158,6 +160,7 @@ def _say(
         headline=options.metrics == "few",
         summary=result.summary,
         notes=notes,
+        data=data,
     )
     for value, part in result.by.items():
         say_benchmark(part, title=f"{options.by} = {value}", brief=True)

@@ -13,7 +13,7 @@ from ..actions.optimize import start_run
 from ..config.command_options import OptimizeOptions
 from ..config.environment import Environment
 from ..demo import DEMO_OPTIONS, DOCUMENTS, JUDGE, write_demo_rows
-from ..reports.terminal_report import say_event, say_nothing, say_verdict
+from ..reports.terminal_report import say_nothing, say_run, say_verdict
 from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
 from ..terminal import progress_on_stderr, say, say_json
@@ -59,7 +59,7 @@ def demo(folder: Path, opening: bool, as_json: bool) -> None:
             data=str(rows),
             **vars(read_options(OptimizeOptions, DEMO_OPTIONS)),
         )
-        listen = say_nothing if as_json else say_event
+        listen = say_nothing if as_json else say_run()
         result = start_run(
             workspace, config, Environment(), watch=watch, on_event=listen, tell=tell
         )

@@ -69,7 +69,7 @@ def optimize(
     from ..actions.optimize import start_run
     from ..actions.plan import plan_run
     from ..reports.plan_report import say_plan
-    from ..reports.terminal_report import say_event, say_nothing
+    from ..reports.terminal_report import say_nothing, say_run
     from ..store.banks import banks_of
     from ..store.run_config import RunConfig
     from .confirm_reading import with_confirmed_reading
@@ -95,7 +95,7 @@ def optimize(
                 environment,
                 new=new,
                 watch=watch,
-                on_event=say_nothing if as_json else say_event,
+                on_event=say_nothing if as_json else say_run(),
                 tell=tell,
             )
 
@@ -124,12 +124,15 @@ def finish(result: RunResult, location: Place, *, as_json: bool) -> None:
 def say_end(result: RunResult) -> None:
     """Print the diff, and what the run took."""
     from ..actions.bench import describe_parameters
+    from ..actions.reach import reach_of_run
     from ..reports.numbers import price
     from ..reports.run_report import say_prompt_diff
     from ..reports.sentences import describe_cost
+    from ..reports.terminal_report import say_few
 
     body = result.to_json()
     say_prompt_diff(result.run)
+    say_few(reach_of_run(result.run), data=result.run.config.data)
     cost = price(body["cost"])
     guidance = "" if body["guided"] else "unguided, "
     say(

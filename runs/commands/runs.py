@@ -284,7 +284,7 @@ def resume(
     """
     from ..actions.optimize import resume_run
     from ..actions.run_summary import changed_settings, read_optimization
-    from ..reports.terminal_report import say_event, say_nothing
+    from ..reports.terminal_report import say_nothing, say_run
 
     queue = _queue_of(workspace)
     # A run's id has dashes, a job's has none.
@@ -297,7 +297,7 @@ def resume(
         summary = read_optimization(workspace, run)
         for note in changed_settings(summary, environment):
             say(f"note: {note}", to_stderr=True)
-        on_event = say_nothing if as_json else say_event
+        on_event = say_nothing if as_json else say_run()
         result = resume_run(
             workspace, run, environment, budget=budget, watch=watch, on_event=on_event
         )
@@ -353,7 +353,7 @@ def edit(
     """
     from ...judges import read_small
     from ..actions.edit_run import try_edit
-    from ..reports.terminal_report import say_event, say_nothing
+    from ..reports.terminal_report import say_nothing, say_run
 
     run = named_run(workspace, run)
     try:
@@ -368,7 +368,7 @@ def edit(
             asking_environment(workspace.root, origins=origins),
             comment=comment,
             watch=watch,
-            on_event=say_nothing if as_json else say_event,
+            on_event=say_nothing if as_json else say_run(),
             tell=tell,
         )
     finish(result, workspace.place, as_json=as_json)

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from ...judges import Benchmark
 from ...judges.metrics import headline_metrics
 from ...judges.metrics.macro_average import MacroMean
-from ...optimize.events import Benchmarked, DecisionRecord, RunEvent
+from ...optimize.events import (
+    Benchmarked,
+    DecisionRecord,
+    RowsSplit,
+    RunEvent,
+    SearchStarted,
+    Started,
+    ThresholdTuned,
+)
 from ..actions.first_figure import FirstFigure, first_figure
+from .few_labels import few_labels, label_command
 from .first_sentence import first_sentences
 from .numbers import ordered_metrics
 from .printing import Payload, say_template
 from .tables import brief_of, metric_line
+
+if TYPE_CHECKING:
+    from ..actions.reach import Reach
 
 
 def say_benchmark(
@@ -23,6 +37,7 @@ def say_benchmark(
     headline: bool = False,
     summary: FirstFigure | None = None,
     notes: Sequence[str] = (),
+    data: str = "",
 ) -> None:
     """Print a benchmark: sentences, what was scored, the confusion table and the metrics.
 
@@ -35,6 +50,7 @@ def say_benchmark(
             others.
         summary: What is said first; what the benchmark alone tells unless given.
         notes: What is to be known of the rows and of the calls.
+        data: The file of the rows.
     """
     _say_measured(
         benchmark.to_json(),
@@ -43,6 +59,7 @@ def say_benchmark(
         headline=headline,
         summary=summary,
         notes=notes,
+        data=data,
     )
 
 
@@ -55,6 +72,7 @@ def _say_measured(
     in_run: bool = False,
     summary: FirstFigure | None = None,
     notes: Sequence[str] = (),
+    data: str = "",
 ) -> None:
     names: Sequence[str] = ordered_metrics(body["metrics"])
     if brief:
@@ -62,13 +80,17 @@ def _say_measured(
     elif headline:
         names = headline_metrics(names)
     metrics = {name: body["metrics"][name] for name in names}
+    figure = (summary or first_figure(body)).to_json()
+    reach = figure["reach"]
     say_template(
         "benchmark",
         title=title,
         body={"warning": "", **body},
-        sentences=() if brief else first_sentences((summary or first_figure(body)).to_json()),
+        sentences=() if brief else first_sentences(figure),
         in_run=in_run,
         first_notes=notes,
+        few=few_labels(reach) if reach else (),
+        command=label_command(reach, data) if reach else "",
         brief=brief,
         headline=headline,
         why=", ".join(f"{n} {reason}" for reason, n in body["unscored"].items()),
@@ -95,6 +117,39 @@ def say_event(event: RunEvent) -> None:
         _say_measured(event.benchmark, title=title, in_run=True)
     elif event.kind in _PRINTED:
         say_template(event.kind, event=event)
+
+
+def say_run() -> Callable[[RunEvent], None]:
+    """Return what prints the events of a run, and once its judge is measured, before a search is
+    paid for, what its labels can show where they are few.
+    """
+    before: dict[str, RunEvent] = {}
+
+    def say_next(event: RunEvent) -> None:
+        say_event(event)
+        before[event.kind] = event
+        if not isinstance(event, ThresholdTuned) or SearchStarted.kind in before:
+            return  # earlier versions chose a threshold at the end
+        started, split, measured = (
+            before.get(one.kind) for one in (Started, RowsSplit, Benchmarked)
+        )
+        if (
+            isinstance(started, Started)
+            and isinstance(split, RowsSplit)
+            and isinstance(measured, Benchmarked)
+        ):
+            from ..actions.reach import reach_in_run
+
+            say_few(reach_in_run(measured.benchmark, split, started.objective))
+
+    return say_next
+
+
+def say_few(reach: Reach | None, *, data: str = "") -> None:
+    """Print what few labels can show, and what to label next; nothing where they are not few."""
+    if reach is not None:
+        body = asdict(reach)
+        say_template("few_labels", few=few_labels(body), command=label_command(body, data))
 
 
 def say_nothing(event: RunEvent) -> None:

@@ -1,0 +1,87 @@
+"""What few labels can show, and what to do next: once, for terminal, page and Python."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from ...judges.reliability import CHURN
+from .numbers import count, interval, number
+
+LEAST = 100
+"""Labels that a judge should be measured with at least."""
+Json = Mapping[str, Any]  # Any: JSON
+
+
+def few_labels(reach: Json) -> list[str]:
+    """Say what the labels can show, what the judge is now, and how many more would show what.
+
+    Args:
+        reach: As `asdict` writes a `Reach`.
+    """
+    name = reach["metric"].removesuffix("_grades").replace("_", " ")
+    if reach["size"] is not None:
+        shows = f"four times in five it would notice that {name} rose by"
+        shows += f" {_points(reach['size'])} or more"
+    elif reach["perfect"] is not None:
+        shows = (
+            "four times in five it would notice a prompt that mends nearly every error and makes no"
+            f" new one ({_points(reach['perfect'])} of {name}), and hardly any other"
+        )
+    else:
+        shows = "even a prompt without an error it would notice less than four times in five"
+    one = reach["labelled"] == 1
+    labels = "1 label leaves" if one else f"{count(reach['labelled'])} labels leave"
+    lines = [
+        f"{labels} a gate {count(reach['holdout'])} sealed rows: {shows}.",
+        f"{name.capitalize()} is {number(reach['now']['value'], 2)} now"
+        f" ({interval(reach['now'])}).",
+    ]
+    for need in reach["guards"]:
+        could = need["margin"] * math.sqrt(need["rows"] / max(reach["holdout"], 1))
+        lines.append(
+            f"To show that {need['metric']} falls by at most {_points(need['margin'])} takes about"
+            f" {count(need['rows'])} sealed rows, if it does not fall at all; with these it can be"
+            f" shown of about {_points(could)}."
+        )
+    if not reach["steps"] and reach["size"] is not None:
+        return lines
+    if not reach["steps"]:
+        return [*lines, f"Even {count(reach['most'])} labels would change little of that."]
+    gains = ", with ".join(
+        f"{count(more)} from about {_points(gain)} on" for more, gain in reach["steps"]
+    )
+    return [
+        *lines,
+        f"With about {gains.replace(' from', ' more labels it would notice a rise from', 1)},"
+        f" by prompts that also swap {CHURN:.0%} of the errors for new ones.",
+    ]
+
+
+def _points(share: float | None) -> str:
+    points = max(1, round(100 * (share or 0.0)))
+    return f"{points} point{'s' * (points != 1)}"
+
+
+def label_command(reach: Json, data: str = "") -> str:
+    """Return the command that draws the rows whose labels tell most, and asks about them; empty
+    where more labels would change little.
+
+    Args:
+        reach: As `asdict` writes a `Reach`.
+        data: The file that was read; it is named where it has rows without a label.
+    """
+    rows = rows_to_label(reach)
+    file = shlex.quote(data) if data and reach["unlabelled"] else "FILE"
+    return f"judgewright label --rows {file} --next {rows}" if rows else ""
+
+
+def rows_to_label(reach: Json) -> int:
+    """Return how many rows to label next; 0 where more labels would change little."""
+    if reach["steps"]:
+        return reach["steps"][0][0]
+    wanted = max((need["rows"] for need in reach["guards"]), default=0)
+    missing = (wanted / max(reach["holdout"], 1) - 1) * reach["labelled"]
+    return max(LEAST - reach["labelled"], math.ceil(missing / 10) * 10, 0)
