@@ -2,7 +2,7 @@
 load.
 
     python benchmarks/page.py [--documents 290,2900,29000] [--chromium /usr/bin/chromium] [--keep
-    DIR]
+    DIR] [--only WORDS]
 
 The runs, a benchmark of two versions and a queue are made on the spot with the simulated model and
 made-up rows, 3.5 a document; 100,000 rows take some fifteen minutes. Asked for are CPU a page and
@@ -47,6 +47,14 @@ FLAGS = (
 TICKS = os.sysconf("SC_CLK_TCK")
 AGAIN = 20
 WHO = "ann"
+SCROLLED = """(window) => {
+  const box = document.querySelector('.matrix'), row = box.querySelector('tbody tr[data-item]');
+  box.scrollTop = window * box.dataset.size * row.getBoundingClientRect().height;
+}"""
+ROW_IN_SIGHT = """() => {
+  const box = document.querySelector('.matrix').getBoundingClientRect();
+  return document.elementFromPoint(box.left + 60, box.bottom - 60)?.closest('tr')?.dataset.item === '';
+}"""  # noqa: E501
 
 
 @dataclass(frozen=True)
@@ -115,6 +123,10 @@ def make_runs(folder: Path, documents: int) -> dict[str, str]:
         "choose to compare": "/compare",
         "comparison": f"/compare?run={before}&run={after}",
         "its flips": f"/compare/flips?a={before}&b={after}",
+        "rows by prompts": "/matrix",
+        "rows, window 3": "/matrix/rows?page=3",
+        "rows, judges differ": "/matrix/rows?rows=differ",
+        "rows with words": "/matrix/rows?words=library+2",
         "judges": "/judges",
         "judge": "/judges/groundedness",
         "diff": f"/judges/groundedness/diff?from={first}&to={second}",
@@ -238,6 +250,27 @@ def open_page(client: httpx.Client, page: Page | None, server: int, name: str, p
     return Opened(again, held)
 
 
+def scroll(page: Page, server: int, origin: str) -> Opened:
+    """Scroll ten windows of the matrix in Chromium; print what came of it."""
+    page.goto(f"{origin}/matrix", wait_until="load")
+    paint = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+    first, before = float(page.evaluate(paint)), used(server)[0]
+    Path(f"/proc/{server}/clear_refs").write_text("5")
+    waited: list[float] = []
+    for window in range(1, 11):
+        start = time.perf_counter()
+        page.evaluate(SCROLLED, window)
+        page.wait_for_function(ROW_IN_SIGHT)
+        waited.append(1000 * (time.perf_counter() - start))
+    took = (used(server)[0] - before) / len(waited)
+    print(
+        f"  {'matrix, scrolled':<19} first paint {first:4.0f} ms; a window {min(waited):.0f} to"
+        f" {max(waited):.0f} ms until its rows are in sight, {took:4.0f} ms of the server",
+        flush=True,
+    )
+    return Opened(took, peak(server))
+
+
 def label(client: httpx.Client, server: int, origin: str) -> dict[str, Opened]:
     """Make a queue of all rows, open it, label rows; print what it took."""
     headers = {"origin": origin, "sec-fetch-site": "same-origin"}
@@ -269,8 +302,8 @@ def label(client: httpx.Client, server: int, origin: str) -> dict[str, Opened]:
     return {**opened, "one label": Opened(took, peak(server))}
 
 
-def measure(folder: Path, pages: dict[str, str], chromium: str) -> dict[str, Opened]:
-    """Open all pages of a workspace."""
+def measure(folder: Path, pages: dict[str, str], chromium: str, only: str) -> dict[str, Opened]:
+    """Open all pages of a workspace, or those whose name has some words."""
     with served(folder) as (server, link):
         origin = link.partition("/?")[0]
         with (
@@ -282,8 +315,14 @@ def measure(folder: Path, pages: dict[str, str], chromium: str) -> dict[str, Ope
             page = browser.new_page()
             page.goto(link)
             opened = {
-                name: open_page(client, page, server, name, path) for name, path in pages.items()
+                name: open_page(client, page, server, name, path)
+                for name, path in pages.items()
+                if only in name
             }
+            opened["matrix, scrolled"] = scroll(page, server, origin)
+            if only:
+                browser.close()
+                return opened
             opened |= label(client, server, origin)
             opened["list of runs, then"] = open_page(
                 client, page, server, "list of runs, then", "/"
@@ -303,6 +342,7 @@ def main() -> None:
     parser.add_argument("--documents", default="290,2900,29000")
     parser.add_argument("--chromium", default="/usr/bin/chromium")
     parser.add_argument("--keep", type=Path, help="where the workspaces stay, to be measured again")
+    parser.add_argument("--only", default="", help="open pages whose name has this, such as rows")
     options = parser.parse_args()
     found: list[dict[str, Opened]] = []
     with tempfile.TemporaryDirectory() as scratch:
@@ -311,7 +351,7 @@ def main() -> None:
             pages = make_runs(folder, documents)
             with (folder / "rows.jsonl").open("rb") as file:
                 print(f"{sum(1 for _ in file):,} rows", flush=True)
-            found.append(measure(folder, pages, options.chromium))
+            found.append(measure(folder, pages, options.chromium, options.only))
     print(f"{'ratio, last to first':<21} {'CPU':>15} {'memory':>16}")
     for name, last in found[-1].items():
         first = found[0][name]

@@ -39,7 +39,7 @@ PAGES = (
     "/compare?run={before}&run={after}",
     "/compare/flips?a={before}&b={after}",
     "/matrix",
-    "/matrix?judge={before}&judge={after}&rows=errs&slice=channel%3Dprint&page=2",
+    "/matrix?judge={before}&judge={after}&rows=errs&slice=channel%3Dpdf&page=2",
     "/matrix/row?judge={before}&judge={after}&row={row}",
     "/judges",
     "/judges/groundedness",
