@@ -103,7 +103,8 @@ def _of_bench(workspace: Workspace, run: RunSummary) -> ShownRows:
             settings=config.judge_settings(),
             rule=config.decision_rule,
         )
-    return _without_sealed(workspace, judged, "rows of the file")
+    rounds = f" in the first of {config.repeat} rounds" if config.repeat > 1 else ""
+    return _without_sealed(workspace, judged, f"rows of the file{rounds}")
 
 
 def _of_optimization(workspace: Workspace, run: RunSummary, side: Side) -> ShownRows:

@@ -22,7 +22,7 @@ from .routes import Address, AsyncAddress
 from .row_data import changes_of, flip_of
 from .row_pages import Json
 from .runs_page import line_of
-from .sides import offered_files, offered_runs, read_side
+from .sides import offers_of, read_side
 from .uploads import keep_upload
 
 MOST = 6
@@ -89,9 +89,8 @@ def flips(state: AppState, request: Request) -> Response:
 
 
 def _offer(state: AppState, sides: list[ComparedSide]) -> Response:
-    offers = [*offered_runs(state), *offered_files(state)]
     ticked = {side.name for side in sides}
-    return state.page("compare_choose.html", offers=offers, ticked=ticked)
+    return state.page("compare_choose.html", offers=offers_of(state), ticked=ticked)
 
 
 def _query(sides: list[ComparedSide]) -> str:

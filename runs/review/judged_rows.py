@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from textwrap import shorten
 from typing import Any
 
 import numpy as np
 
-from ...judges import Answer, JudgedDataset, Row, Unscored, Verdict
+from ...judges import Answer, JudgedDataset, Row, Verdict
 from ..actions.compare_runs import ComparedSide, has_texts, keys_of_rows, rows_of_side
 from ..actions.run_summary import read_run
 from ..store.workspace import Workspace
@@ -20,8 +19,6 @@ ERRS, AGREES, NO_LABEL, UNSCORED = range(4)
 """How a verdict stands to the label of its row."""
 EXCERPT = 160
 """Characters of a row's texts that a list of rows shows."""
-FOUND = "slice found in run"
-"""What names the slice of an optimization, among the columns that cut its rows."""
 
 
 def judged_rows(
@@ -37,19 +34,28 @@ def judged_rows(
     """
     shown = rows_of_side(workspace, side)
     judged, rows = shown.judged, shown.judged.dataset.rows
-    states = [_state(judged, *pair) for pair in zip(rows, judged.answers, strict=True)]
     cuts = {name: [value_of(row.meta, name) for row in rows] for name in slice_columns(judged)}
-    cuts.update(_slice_found(workspace, side, judged))
+    run = None if side.file else read_run(workspace, side.run_id)
+    if run and run.slice and run.slice.predicate is not None:
+        inside, name = run.slice.predicate.mask(rows), run.slice.name
+        cuts[f"slice found in run {run.run_id}"] = [name if one else "the rest" for one in inside]
     values = {name: sorted(set(of_rows)) for name, of_rows in cuts.items()}
-    arrays: dict[str, np.ndarray[Any, Any]] = {  # Any: of whatever type
+    codes = {name: {value: i for i, value in enumerate(values[name])} for name in cuts}
+    items = [_item(judged, *pair) for pair in zip(rows, judged.answers, strict=True)]
+    choice = judged.scale.kind == "choice"
+    decisions = [
+        (answer.score if choice else answer.positive) if isinstance(answer, Verdict) else np.nan
+        for answer in judged.answers
+    ]
+    arrays = {
         "keys": _hashed([repr(key).encode() for key in keys_of_rows(judged.dataset)]),
         "ids": _hashed([row.id.encode("utf-8", "surrogatepass") for row in rows]),
-        "states": np.array(states, np.uint8),
-        "decisions": np.array([_decision(judged, answer) for answer in judged.answers]),
+        "states": np.array([body[BRIEF]["state"] for _, body in items], np.uint8),
+        "decisions": np.array(decisions, np.float64),
+        "cuts": np.array(
+            [[codes[name][value] for value in of_rows] for name, of_rows in cuts.items()], np.int16
+        ),
     }
-    for i, (name, of_rows) in enumerate(cuts.items()):
-        codes = {value: code for code, value in enumerate(values[name])}
-        arrays[f"cut {i}"] = np.array([codes[value] for value in of_rows], np.int16)
     head = {
         "judge": judged.judge,
         "model": judged.model,
@@ -58,68 +64,37 @@ def judged_rows(
         "note": shown.note,
         "texts": has_texts(judged),
         "threshold": judged.rule.threshold if judged.rule else None,
-        "cuts": [[name, values[name]] for name in cuts],
+        "cuts": list(values.items()),
     }
-    items: list[RowItem] = [
-        (row.id, _item(judged, row, answer, state))
-        for row, answer, state in zip(rows, judged.answers, states, strict=True)
-    ]
     return head, items, arrays
 
 
-def _item(
-    judged: JudgedDataset, row: Row, answer: Answer, state: int
-) -> dict[str, Any]:  # Any: JSON
+def _item(judged: JudgedDataset, row: Row, answer: Answer) -> RowItem:
     texts = [*row.inputs.values()] or [text for text in row.meta.values() if isinstance(text, str)]
     texts.sort(key=len)  # a statement says more in few letters than the text it is about
     each = EXCERPT // max(len(texts), 1)
     excerpt = " · ".join(shorten(text[: 2 * each], each, placeholder="…") for text in texts if text)
+    body = {"inputs": dict(row.inputs), "meta": dict(row.meta)}
     if isinstance(answer, Verdict):
+        state = NO_LABEL
+        if row.label is not None:
+            state = AGREES if judged.is_right(row, answer) else ERRS
         said = _in_words(judged, answer.score, positive=answer.positive)
+        body |= {"confidence": answer.confidence, "reasons": answer.rationale}
     else:
-        said = f"no verdict: {answer.reason}"
+        state, said = UNSCORED, f"no verdict: {answer.reason}"
+        body |= {"confidence": None, "reasons": answer.detail}
     people = ""
     if row.label is not None:
         people = _in_words(judged, row.label, positive=judged.dataset.positive(row))
-    return {
-        BRIEF: {"state": state, "said": said, "people": people, "excerpt": excerpt},
-        "inputs": dict(row.inputs),
-        "meta": dict(row.meta),
-        "confidence": answer.confidence if isinstance(answer, Verdict) else None,
-        "reasons": answer.rationale if isinstance(answer, Verdict) else answer.detail,
-    }
+    brief = {"row_id": row.id, "state": state, "said": said, "people": people, "excerpt": excerpt}
+    return row.id, {BRIEF: brief, **body}
 
 
 def _in_words(judged: JudgedDataset, grade: float, *, positive: bool) -> str:
     if judged.scale.kind == "choice":
         return judged.scale.name(grade)
     return f"{'yes' if positive else 'no'} ({grade:g})"
-
-
-def _state(judged: JudgedDataset, row: Row, answer: Answer) -> int:
-    if isinstance(answer, Unscored):
-        return UNSCORED
-    if row.label is None:
-        return NO_LABEL
-    return AGREES if judged.is_right(row, answer) else ERRS
-
-
-def _decision(judged: JudgedDataset, answer: Answer) -> float:
-    """Return what two judges may decide otherwise: the class of a choice, else yes or no."""
-    if isinstance(answer, Unscored):
-        return np.nan
-    return answer.score if judged.scale.kind == "choice" else float(answer.positive)
-
-
-def _slice_found(
-    workspace: Workspace, side: ComparedSide, judged: JudgedDataset
-) -> Mapping[str, list[str]]:
-    """Return which rows lie in the slice that an optimization is about."""
-    run = None if side.file else read_run(workspace, side.run_id)
-    if run is None or run.slice is None or run.slice.predicate is None:
-        return {}
-    inside = run.slice.predicate.mask(judged.dataset.rows)
-    return {f"{FOUND} {run.run_id}": [run.slice.name if one else "the rest" for one in inside]}
 
 
 def _hashed(names: list[bytes]) -> np.ndarray[Any, np.dtype[np.uint64]]:

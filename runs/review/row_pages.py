@@ -14,6 +14,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast, overload
 
@@ -127,16 +128,17 @@ class RowPages:
         bodies = self.select("SELECT body FROM item WHERE row_id = ? LIMIT 1", json.dumps(row_id))
         return json.loads(bodies[0][0]) if bodies else None
 
+    @cached_property
     def arrays(self) -> Arrays:
         """Return the values of all rows at once."""
         with np.load(io.BytesIO(self.select("SELECT body FROM packed")[0][0])) as packed:
             return {name: packed[name] for name in packed.files}
 
-    def briefs(self, numbers: Sequence[int]) -> dict[int, tuple[str, Json]]:
-        """Return the ids and brief fields of some rows, by their numbers from 1 on."""
+    def briefs(self, numbers: Sequence[int]) -> dict[int, Json]:
+        """Return the brief fields of some rows, by their numbers from 1 on."""
         wanted = ",".join(map(str, map(int, numbers)))
-        found = self.select(f"SELECT seq, row_id, brief FROM item WHERE seq IN ({wanted})")  # noqa: S608 - numbers
-        return {seq: (json.loads(row_id), json.loads(brief)) for seq, row_id, brief in found}
+        sql = f"SELECT seq, brief FROM item WHERE seq IN ({wanted})"  # noqa: S608 - numbers
+        return {seq: json.loads(brief) for seq, brief in self.select(sql)}
 
     def at(self, number: int) -> Json:
         """Return the row of a number, from 1 on."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ...judges import DataError, InputError
 from ..actions.compare_runs import ComparedSide, parse_side
 from ..reports.run_table import RunLine
+from ..store.journal import RunRecord
 from .app_state import AppState
 from .data_files import find_data_files, resolve_data_file
 from .runs_page import line_of
@@ -17,17 +18,13 @@ OFFERED = 60
 """Of the last runs, those that can be compared are offered."""
 MOST_FILES = 40
 """Data files that are looked at for verdicts."""
-_SCORES = ("score", "verdicts")
-"""Columns of a verdict file, or of several judges what stands before a dot."""
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """A judge that can be chosen."""
+class Offer(NamedTuple):
+    """A judge that can be chosen; of a run with its line."""
 
     side: ComparedSide
     line: RunLine | None = None
-    """Of a run."""
 
 
 def read_side(state: AppState, text: str) -> ComparedSide:
@@ -42,46 +39,36 @@ def read_side(state: AppState, text: str) -> ComparedSide:
     return side
 
 
-def offered_runs(state: AppState, data: str = "") -> list[Offer]:
-    """Return the runs, newest first, whose judges have verdicts on rows that may be shown; of an
-    optimization with a new prompt that one, then the one it began with.
+def runs_with_rows(state: AppState, data: str = "") -> list[RunRecord]:
+    """Return the runs that judge rows, newest first; of one data file where its name is given."""
+    newest = state.records()[::-1]
+    judging = [one for one in newest if one.kind in ("bench", "optimize")]
+    return [one for one in judging if data in ("", data_of(one))]
 
-    Args:
-        state: The workspace.
-        data: The name of their data file; any unless given.
+
+def offers_of(state: AppState, data: str = "") -> list[Offer]:
+    """Return the judges with verdicts on rows that may be shown: those of runs, newest first, of an
+    optimization as it ended and as it began; then those of verdict files.
     """
-    records = [
-        one
-        for one in state.records()[::-1]
-        if one.kind in ("bench", "optimize") and data in ("", data_of(one.config.get("data")))
-    ]
     offers: list[Offer] = []
-    for line in (line_of(state, one) for one in records[:OFFERED]):
+    for line in (line_of(state, one) for one in runs_with_rows(state, data)[:OFFERED]):
         if line.comparable:
             offers.append(Offer(ComparedSide(run_id=line.info.run_id), line))
             if line.info.kind == "optimize":
                 offers.append(Offer(ComparedSide(run_id=line.info.run_id, side="before"), line))
-    return offers
-
-
-def offered_files(state: AppState) -> list[Offer]:
-    """Return the verdict files of the workspace, each of one judge or of several."""
-    offers: list[Offer] = []
     for name in find_data_files(state.root)[:MOST_FILES]:
         try:
             columns = column_names(state, resolve_data_file(state.root, name))
         except (DataError, InputError):
             continue
-        if ":" in name:  # what stands behind it would be a judge
-            continue
-        heads = [column.partition(".") for column in columns]
-        judges = [judge for head, dot, judge in heads if head in _SCORES and dot]
-        if "score" in columns:
-            judges = [""]
-        offers += [Offer(ComparedSide(file=name, judge=judge)) for judge in judges]
+        judges = [column.removeprefix("verdicts.") for column in columns if "verdicts." in column]
+        judges = [""] if "score" in columns else judges
+        # What stands behind a colon would be a judge.
+        offers += [Offer(ComparedSide(file=name, judge=one)) for one in judges if ":" not in name]
     return offers
 
 
-def data_of(path: object) -> str:
+def data_of(run: RunRecord) -> str:
     """Return the name of a run's data file."""
+    path = run.config.get("data")
     return Path(path).name if isinstance(path, str) else ""

@@ -125,58 +125,49 @@ const answerTyping = (form) => {
 const unroll = (box) => {
   const { rows: address, total, size } = box.dataset, most = Math.ceil(total / size), body = box.querySelector("tbody");
   const first = Number(box.dataset.page), height = body.rows[0].getBoundingClientRect().height;
-  const windows = new Map([[first, [...body.rows]]]), asked = new Set();
+  const windows = new Map([[first, [...body.rows]]]);
   const gap = (rows) => {
     const line = document.createElement("tr");
-    line.append(document.createElement("td"));
     line.className = "gap";
-    line.style.height = `${rows * height}px`;
-    line.setAttribute("aria-hidden", "true");
+    line.style.height = `${Math.max(0, rows) * height}px`;
     return line;
   };
   const fill = (from, to) => {
-    const lines = [], pages = [];
-    for (let page = from; page <= to; page += 1) {
-      pages.push(`${page}${windows.has(page)}`);
-      lines.push(...(windows.get(page) ?? [gap(Math.min(size, total - (page - 1) * size))]));
-    }
-    if (body.dataset.pages === pages.join()) return;
-    body.dataset.pages = pages.join();
+    const pages = Array.from({ length: to - from + 1 }, (_, i) => from + i).filter((page) => page > 0 && page <= most);
+    const there = pages.map((page) => `${page} ${Array.isArray(windows.get(page))}`).join();
+    if (body.dataset.there === there) return;
+    body.dataset.there = there;
+    const held = (page) => (Array.isArray(windows.get(page)) ? windows.get(page) : [gap(Math.min(size, total - (page - 1) * size))]);
     const focused = body.contains(document.activeElement) ? document.activeElement : null;
-    body.replaceChildren(gap((from - 1) * size), ...lines, gap(Math.max(0, total - to * size)));
+    body.replaceChildren(gap((pages[0] - 1) * size), ...pages.flatMap(held), gap(total - pages.at(-1) * size));
     if (focused?.isConnected) focused.focus({ preventScroll: true });
   };
-  const load = async (page, then) => {
-    if (page < 1 || page > most || windows.has(page) || asked.has(page)) return;
-    asked.add(page);
-    try {
-      const answer = await fetch(`${address}&page=${page}`);
-      if (!answer.ok) return;
-      const markup = `<table><tbody>${await answer.text()}</tbody></table>`;
-      windows.set(page, [...new DOMParser().parseFromString(markup, "text/html").querySelectorAll("tr")]);
-      if (windows.size > 12) windows.delete(windows.keys().next().value);
-      then();
-    } catch {
-      // The server has stopped; the next scroll asks again.
-    } finally {
-      asked.delete(page);
-    }
+  const load = async (page) => {
+    if (page > most || windows.has(page)) return;
+    windows.set(page, "asked");
+    const answer = await fetch(`${address}&page=${page}`).catch(() => ({}));
+    windows.delete(page); // what could not be fetched is asked for again at the next scroll
+    if (!answer.ok) return;
+    const markup = `<table><tbody>${await answer.text()}</tbody></table>`;
+    windows.set(page, [...new DOMParser().parseFromString(markup, "text/html").querySelectorAll("tr")]);
+    if (windows.size > 12) windows.delete(windows.keys().next().value);
+    draw();
   };
   let timer;
   const draw = () => {
-    const at = box.scrollTop / height, seen = (row) => Math.min(most, Math.floor(row / size) + 1);
-    const from = seen(at), to = seen(at + box.clientHeight / height);
-    fill(Math.max(1, from - 1), Math.min(most, to + 1));
+    const [from, to] = [0, box.clientHeight].map((down) => Math.floor((box.scrollTop + down) / height / size) + 1);
+    fill(from - 1, to + 1);
     clearTimeout(timer);
     timer = setTimeout(() => {
-      [from, to, to + 1].forEach((page) => load(page, draw));
+      [from, to, to + 1].forEach(load);
       const here = new URL(location);
+      if (from === Number(here.searchParams.get("page") ?? 1)) return;
       here.searchParams.set("page", from);
-      if (here.href !== location.href && (from > 1 || here.searchParams.get("page"))) history.replaceState(null, "", here);
+      history.replaceState(null, "", here);
     }, 60);
   };
   document.querySelectorAll(".pager").forEach((one) => { one.hidden = true; });
-  fill(Math.max(1, first - 1), Math.min(most, first + 1));
+  fill(first - 1, first + 1);
   if (first > 1) box.scrollTop = (first - 1) * size * height;
   box.addEventListener("scroll", draw, { passive: true });
   box.addEventListener("click", ({ target }) => {
