@@ -6,12 +6,24 @@ Everything heavy is imported when a function is called, so that importing the pa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 from ..judges.errors import InputError
-from .results import Bench, Calibration, Gate, JudgeList, Rows, Run, RunList, Slices, VerdictScore
+from .results import (
+    Bench,
+    Calibration,
+    Gate,
+    JudgeList,
+    Labels,
+    Planned,
+    Rows,
+    Run,
+    RunList,
+    Slices,
+    VerdictScore,
+)
 
 if TYPE_CHECKING:
     from ..judges import JudgedDataset, JudgePrompt
@@ -20,6 +32,8 @@ if TYPE_CHECKING:
     from .actions.run_summary import RunSummary
     from .config.environment import Environment
     from .config.place import Place
+    from .imports import AddOptions
+    from .store.run_config import RunConfig
     from .store.workspace import Workspace
 
     JudgeName = str | Path | JudgePrompt
@@ -29,6 +43,28 @@ Guards = Mapping[str, float] | Iterable[str] | str | None
 """Losses allowed: `{"recall": 0.05}`, or as the command line spells them, `recall=0.05` or
 `recall:-0.05`.
 """
+
+
+class OptimizeSettings(TypedDict, total=False):
+    """What `optimize` and `plan` take beside judge, rows, objective and model; see `optimize`."""
+
+    target: str | None
+    guard: Guards
+    floor: Mapping[str, float] | None
+    yes: bool
+    holdout: object
+    split_column: str | None
+    slice: str
+    steps: int
+    folds: int
+    proposer: str
+    editable: Sequence[str]
+    cases: int
+    cases_by: str
+    explanation: str | None
+    optimizer_model: str | None
+    budget: str | None
+    seed: int
 
 
 def load_rows(
@@ -66,16 +102,9 @@ def load_rows(
         DataError: The rows cannot be read; up to ten problems are named by their rows.
     """
     from ..judges import parse_label_scale
-    from ..judges.files import Problems, read_records, rows_in_memory, write_grade_map
+    from ..judges.files import rows_in_memory, write_grade_map
 
     source = Path(data) if isinstance(data, str | Path) else rows_in_memory(data)
-    problems = Problems(source)
-    columns_found: dict[str, None] = {}
-    count = 0
-    for record in read_records(source, problems):
-        columns_found |= dict.fromkeys(record.fields)
-        count += 1
-    problems.check()
     reading: dict[str, Any] = {"label": label, "id": id, "group": group, "limit": limit}
     reading |= {"columns": dict(columns or {}), "skip_incomplete": skip_incomplete}
     if label_scale is not None:
@@ -85,7 +114,7 @@ def load_rows(
         reading["label_map"] = write_grade_map(label_map)
     if audited is not None:
         reading["audited"] = str(Path(audited).resolve())
-    return Rows(source=source, columns_found=tuple(columns_found), count=count, reading=reading)
+    return Rows.of(source, reading)
 
 
 def load_verdicts(
@@ -371,55 +400,113 @@ def optimize(
         InputError: The judge is a function, or the rows or a name cannot be used.
         WorldError: The endpoint, the budget or the disk stopped it; the message says how to go on.
     """
-    from ..slices import read_slice
     from .actions.optimize import start_run
+    from .terminal import progress_on_stderr
+
+    settings = OptimizeSettings(
+        target=target,
+        guard=guard,
+        floor=floor,
+        yes=yes,
+        holdout=holdout,
+        split_column=split_column,
+        slice=slice,
+        steps=steps,
+        folds=folds,
+        proposer=proposer,
+        editable=editable,
+        cases=cases,
+        cases_by=cases_by,
+        explanation=explanation,
+        optimizer_model=optimizer_model,
+        budget=budget,
+        seed=seed,
+    )
+    with _open(workspace) as opened, progress_on_stderr() as watch:
+        config = _configure(opened, judge, rows, objective, model, settings)
+        environment = _environment(opened, model, optimizer_model)
+        result = start_run(
+            opened, config, environment, new=new, watch=watch, on_event=lambda event: None
+        )
+        return _run(opened, result.run)
+
+
+def plan(
+    judge: JudgeName,
+    rows: object,
+    *,
+    objective: str,
+    model: str,
+    pilot: bool = False,
+    workspace: str | Path | None = None,
+    **settings: Unpack[OptimizeSettings],
+) -> Planned:
+    """Say what `optimize` would ask and cost with the same arguments, and which gain its gate could
+    show; nothing is asked.
+
+    Args:
+        judge: As for `optimize`.
+        rows: As for `optimize`.
+        objective: As for `optimize`.
+        model: Who would be asked.
+        pilot: Whether to judge up to 200 open rows in two wordings, which costs a little and
+            replaces assumptions by measurements.
+        workspace: The folder of the workspace; the nearest one above unless given.
+        settings: The other arguments of `optimize`, such as `guard` and `budget`.
+
+    Raises:
+        InputError: The run could not start.
+    """
+    from .actions.plan import plan_run
+    from .terminal import progress_on_stderr
+
+    with _open(workspace) as opened, progress_on_stderr() as watch:
+        config = _configure(opened, judge, rows, objective, model, settings)
+        environment = _environment(opened, model, settings.get("optimizer_model"))
+        planned = plan_run(opened, config, environment, pilot=pilot, watch=watch)
+    return Planned(plan=planned)
+
+
+def _configure(
+    opened: Workspace,
+    judge: JudgeName,
+    rows: object,
+    objective: str,
+    model: str,
+    settings: OptimizeSettings,
+) -> RunConfig:
+    """Return the configuration of a run, as the command makes it of its options."""
+    from ..slices import read_slice
     from .actions.read_objective import saved_slices
     from .store.banks import banks_of
     from .store.run_config import RunConfig
-    from .terminal import progress_on_stderr
 
     if callable(judge):
         raise InputError(
             "a Python function has no prompt to optimize",
             hint="measure it with bench, slice it with find_slices, decide about it with gate",
         )
-    table = _rows(rows)
-    with _open(workspace) as opened, progress_on_stderr() as watch:
-        prompt = _prompt(opened, judge)
-        reading = dict(table.reading)
-        config = RunConfig(
-            prompt=prompt.to_yaml(),
-            banks=prompt.write_bank(banks_of(opened)),
-            data=str(_file_of(table, opened)),
-            objective=objective,
-            model=model,
-            target=target,
-            guards=_guards(guard),
-            floors=_floors(floor),
-            yes=yes,
-            holdout=None if holdout is None else str(_file_of(_rows(holdout), opened)),
-            split_column=split_column,
-            slice=(
-                slice if slice in ("auto", "all") else str(read_slice(slice, saved_slices(opened)))
-            ),
-            steps=steps,
-            folds=folds,
-            proposer=proposer,
-            editable=tuple(editable),
-            cases=cases,
-            cases_by=cases_by,
-            explanation=explanation,
-            optimizer_model=optimizer_model,
-            budget=budget,
-            seed=seed,
-            id_=reading.pop("id", None),
-            **reading,
-        )
-        environment = _environment(opened, model, optimizer_model)
-        result = start_run(
-            opened, config, environment, new=new, watch=watch, on_event=lambda event: None
-        )
-        return _run(opened, result.run)
+    table, prompt = _rows(rows), _prompt(opened, judge)
+    reading = dict(table.reading)
+    options: dict[str, Any] = dict(settings)  # Any: as `OptimizeSettings` has them
+    holdout, slice_ = options.pop("holdout", None), options.pop("slice", "auto")
+    if slice_ not in ("auto", "all"):
+        slice_ = str(read_slice(slice_, saved_slices(opened)))
+    return RunConfig(
+        prompt=prompt.to_yaml(),
+        banks=prompt.write_bank(banks_of(opened)),
+        data=str(_file_of(table, opened)),
+        objective=objective,
+        model=model,
+        guards=_guards(options.pop("guard", None)),
+        floors=_floors(options.pop("floor", None)),
+        editable=tuple(options.pop("editable", ())),
+        holdout=None if holdout is None else str(_file_of(_rows(holdout), opened)),
+        slice=slice_,
+        id_=reading.pop("id", None),
+        **{"steps": 3, **options},
+        **reading,
+    )
 
 
 def load_run(run: str = "latest", *, workspace: str | Path | None = None) -> Run:
@@ -436,6 +523,181 @@ def load_run(run: str = "latest", *, workspace: str | Path | None = None) -> Run
         opened.require("name its folder with workspace")
         run_id = find_run(opened.database, run, kinds=("optimize",), come_to=("everything",))
         return _run(opened, read_optimization(opened, run_id))
+
+
+def add_judge(
+    source: str | Path | JudgePrompt,
+    *,
+    name: str | None = None,
+    labels: Sequence[str] = (),
+    choice: bool = False,
+    scale: str | None = None,
+    threshold: str | None = None,
+    verdict: str | None = None,
+    criteria: str | None = None,
+    string: str | None = None,
+    field: Mapping[str, str] | None = None,
+    fill: Mapping[str, str] | None = None,
+    model: str | None = None,
+    budget: str | None = None,
+    workspace: str | Path | None = None,
+) -> JudgePrompt:
+    """Keep a judge of your own in the workspace, under its name, and return it.
+
+    A name that is taken keeps its meaning; the judge that is returned can be passed on all the
+    same.
+
+    Args:
+        source: A file (a text, a chat, YAML, code, an object that another tool saved), the folder
+            of an export of ours, or a prompt.
+        name: What to call the judge; the file's name unless given.
+        labels: The labels of its answer, the worst first, such as `["FAIL", "PASS"]`.
+        choice: Whether the labels have no order.
+        scale: `LOW..HIGH@THRESHOLD`, `binary` or `probability`.
+        threshold: The worst grade or label with which a row is positive.
+        verdict: Where the verdict stands in an answer, such as `last line`, or a field of JSON.
+        criteria: The words that optimization may edit: the first and last, with `...` between.
+        string: Which prompt of a file with several is meant.
+        field: What to call a field of the prompt.
+        fill: The text of a field that is no row's.
+        model: Who reads what is not said here.
+        budget: Dollars such as `5.00`, or tokens such as `200000tokens`.
+        workspace: The folder of the workspace; the nearest one above unless given.
+
+    Raises:
+        InputError: The file holds no prompt, or what it leaves open is not said; the message asks.
+    """
+    from dataclasses import replace
+
+    from ..judges import JudgePrompt, parse_label_scale
+    from .actions.keep_judge import keep_judge
+    from .imports import AddOptions, read_back
+
+    with _open(workspace) as opened:
+        if isinstance(source, JudgePrompt):
+            prompt = source
+        elif Path(source).is_dir():
+            prompt = read_back(Path(source)).prompt
+        else:
+            options = AddOptions(
+                name=name,
+                labels=tuple(labels),
+                choice=choice,
+                scale=parse_label_scale(scale) if scale else None,
+                threshold_open=bool(scale) and "@" not in str(scale),
+                threshold=threshold,
+                verdict=verdict,
+                criteria=criteria,
+                fields=dict(field or {}),
+                fills=dict(fill or {}),
+            )
+            prompt = _understood(opened, Path(source), options, string, model, budget)
+        prompt = replace(prompt, name=name or prompt.name)
+        keep_judge(opened, prompt, None)
+    return prompt
+
+
+def _understood(
+    opened: Workspace,
+    path: Path,
+    options: AddOptions,
+    string: str | None,
+    model: str | None,
+    budget: str | None,
+) -> JudgePrompt:
+    """Make a judge of a prompt file.
+
+    Raises:
+        InputError: Something is open.
+    """
+    from .actions.read_prompt import read_with_model
+    from .config.command_options import AskOptions
+    from .imports import NO_READING, read_own_prompts, several, understand
+
+    prompts, reading = read_own_prompts(path, string), NO_READING
+    judge = prompts[0]
+    if model is not None:
+        asking = AskOptions(model=model, budget=budget)
+        judge, reading, _ = read_with_model(opened, prompts, asking, _environment(opened, model))
+    elif len(prompts) > 1:
+        raise several(prompts)
+    understood = understand(judge, options, reading)
+    if understood.prompt is None:
+        questions = "\n  ".join(question.text for question in understood.questions)
+        answers = ", ".join(dict.fromkeys(question.option for question in understood.questions))
+        raise InputError(
+            f"{path.name}: it is open\n  {questions}", hint=f"say {answers}, or name a model"
+        )
+    return understood.prompt
+
+
+def label(
+    rows: object,
+    labels: Callable[[dict[str, Any]], float | None] | Mapping[str, float] | None = None,
+    *,
+    judge: str | None = None,
+    ask: str = "",
+    again: bool = False,
+    annotator: str | None = None,
+    workspace: str | Path | None = None,
+) -> Labels:
+    """Label rows: with a function, with labels by row id, or by a person.
+
+    What a function has labelled when it fails is kept; rows that were set aside are not asked
+    about. Without `labels` the
+    queue waits for a person: `label(rows).open()` opens its page in the browser.
+
+    Args:
+        rows: What `load_rows` returns or takes, to ask about its rows without a label; or what
+            `label` returned, to go on with it.
+        labels: A function of a row as a dict (its id, texts and other columns, without its label)
+            that returns a label, or None for a row that has none; or labels by row id.
+        judge: Show this judge's inputs, and label on its scale.
+        ask: What is asked, in your words.
+        again: Whether to ask about rows that have a label too.
+        annotator: Who labels; your login name unless given.
+        workspace: The folder of the workspace; the nearest one above unless given.
+
+    Raises:
+        InputError: Every row has a label, or a label is not on the scale.
+    """
+    from .labels.session import LabelSession, login_name
+
+    place = rows.workspace if isinstance(rows, Labels) else workspace
+    with _open(place) as opened:
+        if isinstance(rows, Labels):
+            queue = rows.queue
+        else:
+            queue = _make_queue(opened, _rows(rows), judge=judge, ask=ask, again=again)
+        session = LabelSession(opened, queue, annotator or login_name())
+        if isinstance(labels, Mapping):
+            session.label_all(lambda row: labels.get(row["id"]))
+        elif labels is not None:
+            session.label_all(labels)
+        progress = session.progress()
+        if labels is not None:
+            session.end(done=not progress.left)
+        return Labels(
+            queue=session.run_id,
+            annotator=session.annotator,
+            workspace=opened.place if opened.place.address else opened.root,
+            labelled=progress.labelled,
+            skipped=progress.skipped,
+            left=progress.left or 0,
+        )
+
+
+def _make_queue(opened: Workspace, table: Rows, *, judge: str | None, ask: str, again: bool) -> str:
+    from dataclasses import replace
+
+    from .labels.queue import create_queue, list_rows, read_rows_to_label
+    from .store.sealed_rows import read_open
+
+    path, reading = _file_of(table, opened), dict(table.reading)
+    read = read_open(opened, read_rows_to_label(opened.registry, path, reading, judge=judge))
+    read.enter(opened, by="label")
+    config = list_rows(read.dataset, path=path, reading=reading, again=again)
+    return create_queue(opened, replace(config, question=ask))
 
 
 def gate(

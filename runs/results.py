@@ -4,13 +4,14 @@ notebook.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from ..judges import Benchmark, Dataset, Estimate, JudgedDataset, JudgePrompt
     from ..judges.files import RowSource
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from .actions.calibrate import CalibrationRun
     from .actions.decide import Gated
     from .actions.first_figure import FirstFigure
+    from .actions.plan import Plan
     from .actions.run_summary import RunSummary
     from .actions.score import Score
     from .config.place import Place
@@ -83,6 +85,22 @@ class Rows(Printed):
         str, Any
     ]  # Any: the arguments of `load_dataset`; `label_scale` as text, as a run keeps it
 
+    @classmethod
+    def of(cls, source: RowSource, reading: Mapping[str, Any]) -> Rows:  # Any: see `reading`
+        """Look through rows for their columns.
+
+        Raises:
+            DataError: They cannot be read; up to ten problems are named.
+        """
+        from ..judges.files import Problems, read_records
+
+        problems, columns_found, count = Problems(source), dict[str, None](), 0
+        for record in read_records(source, problems):
+            columns_found |= dict.fromkeys(record.fields)
+            count += 1
+        problems.check()
+        return cls(source=source, columns_found=tuple(columns_found), count=count, reading=reading)
+
     def __len__(self) -> int:
         return self.count
 
@@ -141,6 +159,20 @@ class Bench(Tabular):
     def _table(self) -> Any:  # Any: see `Tabular`
         return self.benchmark
 
+    def plot(self, metrics: Sequence[str] = (), *, ax: Axes | None = None) -> Axes:
+        """Draw metrics with their 95 % intervals by matplotlib.
+
+        Args:
+            metrics: Their names; the four that `print` shows first unless given.
+            ax: Where to draw; a figure of its own unless given.
+
+        Raises:
+            InputError: There is no such metric, or matplotlib is not installed.
+        """
+        from .reports.figures import plot_metrics
+
+        return plot_metrics(self.benchmark, metrics, ax, title=self.title)
+
     def _say(self) -> None:
         from .reports.terminal_report import say_benchmark
 
@@ -183,6 +215,20 @@ class Slices(Tabular):
 
         say_slices(self.report, self.judged, title=self.title)
 
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the metric on each slice with its 95 % interval, beside that of all rows, by
+        matplotlib.
+
+        Args:
+            ax: Where to draw; a figure of its own unless given.
+
+        Raises:
+            InputError: matplotlib is not installed.
+        """
+        from .reports.figures import plot_slices
+
+        return plot_slices(self.report, ax, simulated=self.judged.simulated)
+
     @property
     def target(self) -> FoundSlice | None:
         """The slice to optimize on; None where none is confirmed as a target."""
@@ -217,6 +263,27 @@ class GateDecision(Printed):
     def accepted(self) -> bool:
         """Whether the new prompt may replace the old one."""
         return self.outcome == "accepted"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line a comparison: the target, and each guard."""
+        import pandas as pd
+
+        evidence = self.record.evidence
+        changes: list[tuple[str, Mapping[str, Any]]] = []  # Any: JSON
+        if evidence is not None and evidence.target is not None:
+            changes.append(("target", evidence.target))
+        for guard in evidence.guards if evidence is not None else ():
+            if guard.change is not None:
+                changes.append((f"guard, {guard.state}", guard.change))
+        columns = ("metric", "before", "after", "difference", "low", "high", "p", "n", "groups")
+        lines = [(role, *(change.get(name) for name in columns)) for role, change in changes]
+        return pd.DataFrame(lines, columns=["role", *columns])
+
+    def _repr_html_(self) -> str:
+        from ..judges.notebook_display import SIMULATED, html_table
+
+        title = f"{self.outcome.upper()}{SIMULATED * self.simulated}"
+        return html_table(self.to_frame(), title=title, notes=[self.reason] if self.reason else ())
 
     def __repr__(self) -> str:
         return f"GateDecision({self.outcome}: {self.reason!r})"
@@ -287,6 +354,32 @@ class Run(Printed):
     def events(self) -> tuple[Event, ...]:
         """Everything the run did, in order."""
         return self.summary.events
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the target metric of each step on rows that its prompt was not written from, by
+        matplotlib.
+
+        Args:
+            ax: Where to draw; a figure of its own unless given.
+
+        Raises:
+            InputError: The run measured no prompt, or matplotlib is not installed.
+        """
+        from .reports.figures import plot_run
+
+        return plot_run(self.summary, ax)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from .reports.charts import trajectory
+
+        about = f"Run {self.run_id}: {self.before.name}@{self.before.version}"
+        diff = f"<pre>{escape(str(self.diff).strip())}</pre>"
+        return (
+            f'<div class="tex2jax_ignore mathjax_ignore"><p><b>{escape(about)}</b></p>'
+            f"{self.decision._repr_html_()}{trajectory(self.summary)}{diff}</div>"
+        )
 
     def accept(self, *, comment: str, who: str | None = None) -> JudgePrompt:
         """Adopt the new prompt: from now on its judge's name means it in this workspace.
@@ -378,6 +471,13 @@ class Gate(Printed):
         """Whether the second judge may replace the first."""
         return self.gated.accepted
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line a comparison: the target, and each guard."""
+        return self.decision.to_frame()
+
+    def _repr_html_(self) -> str:
+        return self.decision._repr_html_()
+
     def __repr__(self) -> str:
         return f"Gate({self.decision.outcome}: {self.decision.reason!r}, run {self.gated.run_id!r})"
 
@@ -407,22 +507,158 @@ class VerdictScore(Tabular):
         say_score(self.score, title=self.title)
 
 
-class JudgeList(tuple["JudgePrompt", ...], Printed):
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Planned(Printed):
+    """What a run would ask and cost, and which gain its gate could show; nothing was asked."""
+
+    plan: Plan
+
+    @property
+    def cost(self) -> float | None:
+        """What it is likely to cost, in US dollars; None where no price is known."""
+        return self.plan.money.likely
+
+    @property
+    def smallest_gain(self) -> float | None:
+        """Which gain of the target its gate would notice four times in five; None where nobody can
+        say.
+        """
+        return self.plan.detectable.size
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return what `optimize --plan --json` prints."""
+        return self.plan.to_json()
+
+    def __repr__(self) -> str:
+        return f"Planned({self.plan.judge}, cost={self.cost}, smallest_gain={self.smallest_gain})"
+
+    def _say(self) -> None:
+        from .reports.plan_report import say_plan
+
+        say_plan(self.plan)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Labels(Printed):
+    """A queue of rows that people label, and how far it is."""
+
+    queue: str
+    """Its run, which `judgewright label` takes."""
+    workspace: Path | Place
+    annotator: str
+    labelled: int
+    skipped: int
+    left: int
+
+    def open(self, *, browser: bool = True) -> str:
+        """Open the page of the queue, where a person labels one row at a time; return its link,
+        which is good until this process ends.
+        """
+        from .config.place import Place
+        from .labels.open_page import open_queue_page
+
+        place = Place.of(self.workspace)
+        return open_queue_page(place, self.queue, self.annotator, browser=browser)
+
+    def write(self, path: str | Path) -> Rows:
+        """Write the labelled rows as `.jsonl` or `.csv`, and return them, such as for `bench`.
+
+        Raises:
+            InputError: There is no label yet, or the file's name says no format.
+        """
+        from .labels.export import export_labels, read_queues
+        from .store.workspace import Workspace
+
+        with Workspace(self.workspace) as workspace:
+            export_labels(read_queues(workspace, [self.queue]), Path(path))
+        names = ("label", "id", "group", "limit", "label_scale")
+        return Rows.of(Path(path), dict.fromkeys(names) | {"columns": {}, "skip_incomplete": False})
+
+    def __repr__(self) -> str:
+        return (
+            f"Labels({self.queue!r}, {self.labelled:,} labelled, {self.skipped:,} skipped,"
+            f" {self.left:,} left)"
+        )
+
+    def _say(self) -> None:
+        from .terminal import say
+
+        say(f"queue {self.queue}: {self.labelled:,} labelled, {self.skipped:,} skipped")
+        if self.left:
+            say(
+                f"{self.left:,} rows are left: open() shows them in the browser,"
+                f" `judgewright label {self.queue}` asks in the terminal"
+            )
+
+
+class _Listed(Printed):
+    """A list that a notebook shows as a table."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        from ..judges.notebook_display import html_table
+
+        frame = self.to_frame()
+        return html_table(frame, title=f"{len(frame):,} {self._of}")
+
+    @property
+    def _of(self) -> str:
+        raise NotImplementedError
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the list as a table."""
+        raise NotImplementedError
+
+
+class JudgeList(tuple["JudgePrompt", ...], _Listed):
     """The judges of a workspace, each in its current version."""
 
     __slots__ = ()
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line a judge."""
+        import pandas as pd
+
+        return pd.DataFrame(self._lines(), columns=["judge", "version", "inputs", "scale"])
+
+    @property
+    def _of(self) -> str:
+        return "judges"
+
+    def _lines(self) -> list[tuple[str, str, str, str]]:
+        return [(p.name, p.version, ", ".join(p.inputs), p.scale.describe()) for p in self]
+
     def _say(self) -> None:
         from .terminal import say_table
 
-        lines = [(p.name, p.version, ", ".join(p.inputs), p.scale.describe()) for p in self]
-        say_table(("judge", "version", "inputs", "scale"), lines, left=4)
+        say_table(("judge", "version", "inputs", "scale"), self._lines(), left=4)
 
 
-class RunList(tuple["RunLine", ...], Printed):
+class RunList(tuple["RunLine", ...], _Listed):
     """The runs of a workspace, newest first; `.info` is the record of each."""
 
     __slots__ = ()
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line a run: what it is about, its figure, how it ended."""
+        import pandas as pd
+
+        lines: list[dict[str, object]] = []
+        for one in self:
+            value, change = one.value or {}, one.change or {}
+            figures: dict[str, object] = {"value": change.get("after", value.get("value"))}
+            figures |= {name: value.get(name) for name in ("low", "high")}
+            figures |= {"difference": change.get("difference"), "n": (change or value).get("n")}
+            about = {"run": one.info.run_id, "kind": one.info.kind, "state": one.info.state}
+            said = {"judge": one.judge, "data": one.data, "model": one.model}
+            how = {"outcome": one.outcome, "settled": one.settled, "simulated": one.simulated}
+            lines.append({**about, **said, "metric": one.target, **figures, **how})
+        return pd.DataFrame(lines)
+
+    @property
+    def _of(self) -> str:
+        return "runs"
 
     def _say(self) -> None:
         from .reports.run_report import say_runs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import shlex
 import sys
 import time
@@ -130,7 +129,7 @@ def label(
     on_screen = not as_json and has_screen()
     if on_screen:
         say("reading the queue...", to_stderr=True)
-    from ..labels.session import LabelSession
+    from ..labels.session import LabelSession, login_name
 
     if len(queues) + (options.rows is not None) != 1:
         raise InputError(
@@ -142,7 +141,7 @@ def label(
     else:
         workspace.require("give --workspace, or --rows FILE")
         (queue,) = queues
-    session = LabelSession(workspace, queue, options.annotator or _login())
+    session = LabelSession(workspace, queue, options.annotator or login_name())
     keys = AnswerKeys.of(session.config.label_scale)
     done = stopped = False
     try:
@@ -185,13 +184,6 @@ def _take_out(
         lines.append(f"note: {labels} left out, as a later one is of a row with the same texts")
     body = {"queues": list(map(asdict, summaries)), "rows": written, "out": str(out)}
     answer(body, "\n".join(lines), as_json=as_json)
-
-
-def _login() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, ImportError, OSError):  # a user without a name, as in some containers
-        raise InputError("nobody knows who labels", hint="say it with --annotator NAME") from None
 
 
 def _make_queue(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...judges import Row
@@ -30,11 +30,13 @@ class ListedQueue:
 
     def next(self, labels: Sequence[GivenLabel]) -> Draw | None:
         """Return the first row of the order that nobody has labelled or skipped."""
-        done = {label.row_id for label in labels}
+        return next(self.draws({label.row_id for label in labels}), None)
+
+    def draws(self, done: Collection[str]) -> Iterator[Draw]:
+        """Yield the rows of the order that are not done."""
         for row_id in self.order:
             if row_id not in done:
-                return Draw(row_id, self.probability.get(row_id, 1.0), self.design)
-        return None
+                yield Draw(row_id, self.probability.get(row_id, 1.0), self.design)
 
 
 def drawn_order(rows: Sequence[Row], *, seed: int) -> tuple[str, ...]:

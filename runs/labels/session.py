@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import getpass
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ...judges import InputError, Row
 from ...optimize.flips import Draw, FlipQueue, GivenLabel
@@ -148,6 +150,40 @@ class LabelSession:
         """Keep that the row has no label, and why; False where another window was quicker."""
         return self._append("skip", None, reason, seconds)
 
+    def label_all(
+        self,
+        labels: Callable[[dict[str, Any]], float | None],  # Any: as the columns have it
+    ) -> None:
+        """Label every row that is left with a function; of one that fails, those before it stay.
+
+        Args:
+            labels: Given a row's id, texts and other columns, returns its label; None for a row
+                that has none.
+
+        Raises:
+            InputError: A label is not on the scale, or the queue chooses rows by their labels.
+        """
+        if not isinstance(self._queue, ListedQueue) or self.is_second:
+            raise InputError("the rows of this queue are drawn by their labels, one by one")
+        self._read()
+        scale, given = self.config.label_scale, list[NewLabel]()
+        done = {record.row_id for record in self._own()}
+        try:
+            for drawn in self._queue.draws(done):
+                row = self._rows[drawn.row_id]
+                label = labels({**row.meta, **row.inputs, "id": row.id})
+                if label is None:
+                    given.append(self._new(drawn, "skip", None, "no label was given"))
+                    continue
+                if not scale.contains(float(label)):
+                    raise InputError(
+                        f"row {row.id!r}: the label {label!r} is not on the scale"
+                        f" {scale.describe()} of the queue"
+                    )
+                given.append(self._new(drawn, "label", scale.written(float(label)), ""))
+        finally:
+            self._store.append_all(given, after=self._last)
+
     def undo(self) -> bool:
         """Take back the last record of this annotator; False where there is none, or somebody
         else's came after it.
@@ -199,6 +235,7 @@ class LabelSession:
         self._last = records[-1].seq if records else 0
         self._first = records[0].annotator if records else self.annotator
         self._records = records
+        self._last_of = {(one.row_id, one.annotator): one.seq for one in records}
         self._counting = counting_records(records)
 
     def _require_part(self) -> None:
@@ -251,10 +288,20 @@ class LabelSession:
         assert drawn is not None, "`next` comes before a label"
         if not self._records and not self._look_for(drawn):
             return False
-        own = [
-            r for r in self._records if r.row_id == drawn.row_id and r.annotator == self.annotator
-        ]
-        new = NewLabel(
+        return self._store.append(
+            self._new(drawn, action, label, reason, seconds), after=self._last
+        )
+
+    def _new(
+        self,
+        drawn: Draw,
+        action: LabelAction,
+        label: float | None,
+        reason: str,
+        seconds: float = 0.0,
+    ) -> NewLabel:
+        own = self._last_of.get((drawn.row_id, self.annotator))
+        return NewLabel(
             queue=self.run_id,
             action=action,
             row_key=self._keys[drawn.row_id],
@@ -266,9 +313,8 @@ class LabelSession:
             seconds=seconds,
             probability=drawn.probability,
             design=drawn.design,
-            replaces=own[-1].seq if own else None,
+            replaces=own,
         )
-        return self._store.append(new, after=self._last)
 
     def _look_for(self, drawn: Draw) -> bool:
         """Enter the look of a queue that decides; False where another row is the first at what it
@@ -328,3 +374,15 @@ def _agreed(first: LabelRecord, second: LabelRecord | None) -> tuple[float | Non
     if second.action == "skip":
         return None, second.reason
     return (first.label, "") if first.label == second.label else (None, DISAGREE)
+
+
+def login_name() -> str:
+    """Return who sits at this machine.
+
+    Raises:
+        InputError: The user has no name, as in some containers.
+    """
+    try:
+        return getpass.getuser()
+    except (KeyError, ImportError, OSError):
+        raise InputError("nobody knows who labels", hint="say it with --annotator NAME") from None

@@ -4,7 +4,7 @@ or taken out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
 from typing import Literal
 
@@ -70,13 +70,25 @@ class LabelStore:
             WorkspaceError: The database cannot be written.
         """
 
-        def write(connection: Connection) -> bool:
-            later = connection.execute(_LATER, (new.queue, new.row_id, after)).fetchone()
-            if later is None:
-                connection.execute(_INSERT, (*astuple(new), now()))
-            return later is None
+        return self.append_all([new], after=after)
 
-        written = self._database.submit(write, alone=f"labels {new.queue}").result()
+    def append_all(self, several: Sequence[NewLabel], *, after: int) -> bool:
+        """Keep records of one queue, as `append` keeps one; False where one of them was not
+        kept.
+        """
+
+        def write(connection: Connection) -> bool:
+            kept = True
+            for new in several:
+                later = connection.execute(_LATER, (new.queue, new.row_id, after)).fetchone()
+                if later is None:
+                    connection.execute(_INSERT, (*astuple(new), now()))
+                kept &= later is None
+            return kept
+
+        if not several:
+            return True
+        written = self._database.submit(write, alone=f"labels {several[0].queue}").result()
         # An annotator reads for minutes between two key presses: others may write meanwhile.
         self._database.release()
         return written
