@@ -24,6 +24,7 @@ def decide(state: AppState, request: Request) -> Response:
     """Accept the ticked hunks or the whole diff, or reject the run."""
     run_id = state.read(request.path_params["run"]).run_id
     verb = field_of(request, "verb")
+    there = f"/runs/{run_id}?job="
     comments = [
         field_of(request, "comment"),
         *(f"hunk {n}: {comment}" for n, comment in hunk_comments(request).items()),
@@ -32,9 +33,9 @@ def decide(state: AppState, request: Request) -> Response:
     if who := field_of(request, "who"):
         words.append(f"--by={who}")
     if verb == "reject":
-        return _queue(state, "Reject the run", ["reject", run_id, *words], run_id)
+        return _queue(state, "Reject the run", ["reject", run_id, *words], run_id, there)
     if verb == "accept-whole":
-        return _queue(state, "Accept the whole diff", ["accept", run_id, *words], run_id)
+        return _queue(state, "Accept the whole diff", ["accept", run_id, *words], run_id, there)
     if verb != "accept":
         raise InputError(f"{verb!r} is none of accept, accept-whole and reject")
     numbers = request.state.form.get("hunk", [])
@@ -43,7 +44,8 @@ def decide(state: AppState, request: Request) -> Response:
     chosen = sorted({int(n) for n in numbers})
     hunks = f"--hunks={','.join(map(str, chosen))}"
     title = f"Accept {_named(chosen)}"
-    return _queue(state, title, ["accept", run_id, hunks, *words, *state.origin_flags], run_id)
+    command = ["accept", run_id, hunks, *words, *state.origin_flags]
+    return _queue(state, title, command, run_id, there)
 
 
 def edit(state: AppState, request: Request) -> Response:
@@ -57,7 +59,7 @@ def edit(state: AppState, request: Request) -> Response:
     write_beside(file, criteria)
     comment = f"--comment={field_of(request, 'comment')}"
     arguments = ["runs", "edit", run_id, str(file), comment, *state.origin_flags]
-    return _queue(state, "Try your edit", arguments, run_id)
+    return _queue(state, "Try your edit", arguments, run_id, "/jobs/")
 
 
 def name(state: AppState, request: Request) -> Response:
@@ -68,9 +70,12 @@ def name(state: AppState, request: Request) -> Response:
     return RedirectResponse(f"/runs/{run_id}", 303)
 
 
-def _queue(state: AppState, title: str, arguments: Sequence[str], run_id: str) -> Response:
+def _queue(
+    state: AppState, title: str, arguments: Sequence[str], run_id: str, there: str
+) -> Response:
+    """Put a command into the queue, and lead to the page that says what becomes of it."""
     job = state.queue(title, arguments, about=run_id)
-    return RedirectResponse(f"/jobs/{job.job_id}", 303)
+    return RedirectResponse(f"{there}{job.job_id}", 303)
 
 
 def _named(numbers: Sequence[int]) -> str:

@@ -52,14 +52,15 @@ def job(state: AppState, request: Request) -> Response:
     leads_on = request.query_params.get("then") == "run"
     if leads_on and _has_run(one):
         return RedirectResponse(f"/runs/{one.run_id}", 303)
-    return state.page("job.html", leads_on=leads_on, **_view(state, one))
+    return state.page("job.html", leads_on=leads_on, **view_job(state, one))
 
 
 def job_live(state: AppState, request: Request) -> News:
     """Tell how far a job is."""
     now = state.jobs.get(request.path_params["job"])
-    markup = state.render("job_state.html", **_view(state, now))
-    return News(markup, stamp="ended" if _has_run(now) else "open", last=not now.open)
+    stamp = "open" if now.open else "ended"
+    body = state.render("job_state.html", **view_job(state, now))
+    return News(body, stamp=stamp, last=not now.open)
 
 
 def _has_run(job: Job) -> bool:
@@ -83,8 +84,8 @@ def change(state: AppState, request: Request) -> Response:
     return RedirectResponse(f"/jobs/{job_id}", 303)
 
 
-def _view(state: AppState, job: Job) -> dict[str, object]:
-    """Return what the templates of one job name."""
+def view_job(state: AppState, job: Job) -> dict[str, object]:
+    """Return what the template of a job's state names."""
     queue = state.jobs.list()
     body = result_of(state.jobs, job) if not job.open else {}
     name, _, version = (

@@ -20,6 +20,7 @@ from .app_state import AppState
 from .bench_pages import bench
 from .flip_pages import DIRECTIONS, drawn_reliability
 from .hunk_lines import hunk_lines
+from .job_pages import view_job
 from .paged import Paged
 from .progress import progress_of
 from .routes import Address
@@ -41,7 +42,7 @@ def run(state: AppState, request: Request) -> Response:
         return state.page("plain_run.html", run=summary, **progress_of(state, summary))
     if summary.record.state == "running" or summary.decision is None or summary.only_measured:
         return HTMLResponse(render_run(state, summary))
-    return HTMLResponse(_render_review(state, summary))
+    return HTMLResponse(_render_review(state, summary, request.query_params.get("job", "")))
 
 
 def render_run(state: AppState, summary: RunSummary, *, page: str = "") -> str:
@@ -63,10 +64,15 @@ def _values(state: AppState, summary: RunSummary, *, page: str = "") -> dict[str
     return {**values_of(summary), "steps": steps, "looks": state.looks(summary)}
 
 
-def _render_review(state: AppState, summary: RunSummary) -> str:
+def _render_review(state: AppState, summary: RunSummary, job_id: str) -> str:
     """Return the page of a run with a verdict: the gain on sealed rows and the diff, the rest
     folded.
+
+    Args:
+        job_id: Of what a person has just decided about it; empty for nothing.
     """
+    wanted = (job_id, summary.run_id)
+    about = [one for one in state.jobs.list() if (one.job_id, one.about) == wanted]
     hunks, why = hunk_lines(summary)
     parts, last = parts_of(summary), summary.reviews[-1] if summary.reviews else None
     in_part = (
@@ -86,6 +92,7 @@ def _render_review(state: AppState, summary: RunSummary) -> str:
         looks=state.looks(summary),
         evidence=[parts[name] for name in AFTER_THE_VERDICT if parts[name].there],
         **progress_of(state, summary),
+        **(view_job(state, about[0]) if about else {"job": None}),
     )
 
 

@@ -39,8 +39,9 @@ def decide(desk: TestClient, own: Made, form: dict[str, object], *, to: str = "d
     answer = desk.post(f"/runs/{own.run_id}/{to}", data=form, headers=HEADERS)
     assert answer.status_code == 303, answer.text
     job = settled(own.root)
-    assert answer.headers["location"] == f"/jobs/{job.job_id}"
-    return desk.get(f"/jobs/{job.job_id}").text
+    there = "/jobs/" if to == "edit" else f"/runs/{own.run_id}?job="
+    assert answer.headers["location"] == f"{there}{job.job_id}"
+    return desk.get(answer.headers["location"]).text
 
 
 def test_rejecting_writes_who_and_why_and_leaves_the_shelf(desk: TestClient, own: Made) -> None:

@@ -159,3 +159,21 @@ def test_a_name_that_is_none_is_refused_and_says_why(desk: TestClient, own: Made
         assert "is no name of a run" in text or "could be taken for" in text
     with Workspace(own.root) as place:
         assert get_run(place.database, own.run_id).name == ""
+
+
+def test_a_decision_leads_back_to_the_run_which_says_what_became_of_it(
+    desk: TestClient, own: Made
+) -> None:
+    """While it is carried out nothing can be decided twice; a stream tells when it has ended."""
+    status, to = post(desk, f"/runs/{own.run_id}/decide", verb="reject", comment="not now")
+    assert status == 303
+    job_id = to.removeprefix(f"/runs/{own.run_id}?job=")
+    during = desk.get(to).text
+    assert 'aria-label="State of the job"' in during
+    settled(own.root)
+    assert "event: reload" in desk.get(f"/jobs/{job_id}/live?stamp=open").text
+    after = Elements(desk.get(to).text).text
+    assert f"Run {own.run_id} is rejected" in after
+    assert "not now" in after
+    other = retold(own, config={}, events={})
+    assert "State of the job" not in desk.get(f"/runs/{other.run_id}?job={job_id}").text
