@@ -45,9 +45,7 @@ def read_reply(prompt: JudgePrompt, completion: Completion, *, row_id: str = "")
         score=reading.score,
         positive=prompt.scale.positive(reading.score),
         confidence=reading.confidence,
-        rationale=reading.rationale.encode(
-            "utf-8", "replace"
-        ).decode(),  # lone surrogates cannot be stored
+        rationale=_storable(reading.rationale),
         parser=reading.parser,
         **common,
     )
@@ -63,6 +61,11 @@ def _read(prompt: JudgePrompt, text: str) -> Reading:
             if reading is not None:
                 return on_scale(reading, text, form)
     return read_text(text, form)
+
+
+def _storable(text: str) -> str:
+    """Return a text without lone surrogates, which cannot be stored."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def why_unreadable(prompt: JudgePrompt, completion: Completion) -> str:

@@ -18,6 +18,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, NotRequired, TypedDict, cast
 
 MAX_REPLY = 1 << 20
@@ -155,6 +156,7 @@ class Unreadable(ValueError):
         self.reason: Literal["parse", "truncated", "refused", "endpoint"] = reason
 
 
+@lru_cache(64)
 def plain_finish(reason: str) -> str:
     """Return `stop`, `length`, `content_filter` or `tool_calls`; any other word in lower case."""
     word = reason.strip().lower()

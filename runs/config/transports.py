@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _CUSTOM_HEADERS = "OPENAI_CUSTOM_HEADERS"
 _READ_BY_THE_SDK = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+_OF_AN_ACCOUNT = ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 
 
@@ -21,7 +22,7 @@ def choose_transport(
 ) -> TransportName:
     """Return `openai` where the environment says something that only the SDK acts on, else `plain`.
 
-    At OpenAI itself the SDK sends organisation and project. Proxies and further headers are its own
+    To OpenAI itself the SDK sends organisation and project, where they are set. Proxies and further headers are its own
     matter everywhere, certificates where an address is `https`; `NO_PROXY` is left to it.
 
     Args:
@@ -30,7 +31,7 @@ def choose_transport(
         custom_headers: Whether OPENAI_CUSTOM_HEADERS is meant for this endpoint.
     """
     parts = urlsplit(base_url)
-    if parts.hostname == "api.openai.com":
+    if parts.hostname == "api.openai.com" and any(map(variables.get, _OF_AN_ACCOUNT)):
         return "openai"
     if custom_headers and variables.get(_CUSTOM_HEADERS):
         return "openai"
