@@ -22,8 +22,9 @@ def choose_transport(
 ) -> TransportName:
     """Return `openai` where the environment says something that only the SDK acts on, else `plain`.
 
-    To OpenAI itself the SDK sends organisation and project, where they are set. Proxies and further headers are its own
-    matter everywhere, certificates where an address is `https`; `NO_PROXY` is left to it.
+    To OpenAI itself the SDK sends organisation and project, where they are set. Proxies and further
+    headers are its own matter everywhere, certificates where an address is `https`; `NO_PROXY` is
+    left to it.
 
     Args:
         base_url: Of the endpoint.
