@@ -29,9 +29,9 @@ _INK = "currentColor"
 
 
 class Drawing:
-    """An `<svg>` element; text in it is escaped by the XML writer."""
+    """An `<svg>` element; text in it is escaped by the XML writer. One with links is a `group`."""
 
-    def __init__(self, height: float, title: str, description: str) -> None:
+    def __init__(self, height: float, title: str, description: str, role: str = "img") -> None:
         label = f"{fit_label(title, 120)}. {fit_label(description, 4_000)}"
         self._root = Element(
             "svg",
@@ -44,7 +44,7 @@ class Drawing:
                 "font-family": "system-ui, sans-serif",
                 "font-size": f"{FONT:g}",
                 "fill": _INK,
-                "role": "img",
+                "role": role,
                 "aria-label": label,
             },
         )
@@ -75,11 +75,25 @@ class Drawing:
         self.add("line", kind, x1=x1, y1=y1, x2=x2, y2=y2, **look)
 
     def dot(
-        self, x: float, y: float, kind: str, colour: str, tip: str = "", *, filled: bool = True
+        self,
+        x: float,
+        y: float,
+        kind: str,
+        colour: str,
+        tip: str = "",
+        *,
+        filled: bool = True,
+        href: str = "",
     ) -> None:
-        """Draw a dot, full or hollow."""
+        """Draw a dot, full or hollow; one with an address is a link, with room to be hit."""
+        root = self._root
+        if href:
+            link = {"href": href, "aria-label": fit_label(tip, 300)}
+            self._root = SubElement(root, "a", link)
+            self.add("circle", "room", cx=x, cy=y, r=12.0, fill_opacity="0")
         fill = colour if filled else "none"
         self.add("circle", kind, tip, cx=x, cy=y, r=4.0, fill=fill, stroke=colour, stroke_width=1.6)
+        self._root = root
 
     def ticks(self, across: Scale, y: float, values: Iterable[float]) -> None:
         """Write values below a horizontal scale."""

@@ -5,6 +5,7 @@ the way back.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -15,9 +16,10 @@ from ...judges.prompt_tags import USUAL
 from ...optimize.word_diff import diff_prompts, prompt_parts
 from ..actions.keep_judge import make_current, put_label
 from ..reports.numbers import BRIEF
+from ..reports.versions_chart import MeasuredVersion, versions_chart
 from .app_state import AppState
 from .forms import field_of
-from .judge_history import judge_history
+from .judge_history import VersionHistory, judge_history
 from .paged import Paged
 from .routes import Address
 
@@ -25,6 +27,9 @@ VERSIONS_PER_PAGE = 20
 SHOWN = (*BRIEF, "accuracy_grades", "kappa_grades")
 """Metrics of a version that are shown; a version has the first four, or, of a choice, the last two.
 """
+MOST_RUNS = 6
+"""Of a version, the newest, in the picture."""
+MOST_DOTS = 60
 VERSION = re.compile(r"[0-9a-f]{4,12}")
 """As an address or a form may have one."""
 
@@ -47,6 +52,7 @@ def judge(state: AppState, request: Request) -> Response:
     is_registered = name in registry.names()
     current = registry.get(name) if is_registered else None
     page = Paged(history, request.query_params.get("page", "1"), VERSIONS_PER_PAGE)
+    asked = request.query_params.get("metric", "")
     return state.page(
         "judge.html",
         name=name,
@@ -57,7 +63,40 @@ def judge(state: AppState, request: Request) -> Response:
         tags={tag.label: tag.version for tag in registry.tags(name)} if is_registered else {},
         offered=USUAL,
         brief=SHOWN,
+        **_over_versions(history, asked),
     )
+
+
+def chart(state: AppState, request: Request) -> Response:
+    """Return a metric of a judge over its versions, which other pages fetch."""
+    name = name_of(request)
+    over = _over_versions(judge_history(state.workspace, name), "")
+    return state.page("judge_chart.html", name=name, **over)
+
+
+def _over_versions(history: Sequence[VersionHistory], metric: str) -> dict[str, object]:
+    """Return what the template of a metric over versions names.
+
+    Args:
+        history: The versions.
+        metric: Which one; where none of them has it, the first that one has.
+    """
+    figures = [
+        (one.node.version, figure) for one in history for figure in one.figures[:MOST_RUNS][::-1]
+    ]
+    offered = [name for name in SHOWN if any(name in one["metrics"] for _, one in figures)]
+    metric = metric if metric in offered else next(iter(offered), "")
+    measured = [
+        MeasuredVersion(
+            version=version,
+            figure=one["metrics"][metric],
+            **{name: one[name] for name in ("data", "model", "simulated", "run_id")},
+        )
+        for version, one in figures
+        if one["metrics"].get(metric, {}).get("value") is not None
+    ][-MOST_DOTS:]
+    drawn = versions_chart(metric, measured) if len(measured) > 1 else ""
+    return {"metric": metric, "metrics": offered, "measured": measured, "picture": drawn}
 
 
 def difference(state: AppState, request: Request) -> Response:
@@ -120,6 +159,7 @@ def version_of(text: str) -> str:
 ADDRESSES = (
     Address("/judges", judges),
     Address("/judges/{name}", judge),
+    Address("/judges/{name}/chart", chart),
     Address("/judges/{name}/diff", difference),
     Address("/judges/{name}/use", use, "POST"),
     Address("/judges/{name}/label", label, "POST"),

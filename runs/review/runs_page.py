@@ -44,8 +44,15 @@ def runs(state: AppState, request: Request) -> Response:
         kinds=sorted({info.kind for info in records}),
         tags=sorted({tag for info in records for tag in info.tags}),
         outcomes=RUN_OUTCOMES,
+        charted=list(dict.fromkeys(name for name in map(_judge_name, listed) if name)),
         root=str(state.place.address or state.root.resolve()),
     )
+
+
+def _judge_name(line: RunLine) -> str:
+    """Return the name of the judge that a run measured; empty where it compared two or none."""
+    name, at, version = line.judge.partition("@")
+    return name if at and version.isalnum() else ""
 
 
 def read_query(request: Request) -> TableQuery:

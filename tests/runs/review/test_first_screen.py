@@ -6,11 +6,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from judgewright.optimize import BY_GATE, RUN_OUTCOMES
+from judgewright.optimize.events import JudgeMeasured
 from judgewright.runs.actions import read_run
 from judgewright.runs.reports.run_figures import figures_of
 from judgewright.runs.store import RunJournal, Workspace, create_run, get_run
 
-from .conftest import Elements, Made, post, retold, settled
+from .conftest import Elements, Made, Workbench, post, retold, settled, visit
 
 NEXT = {
     "accepted": "Decide",
@@ -177,3 +178,33 @@ def test_a_decision_leads_back_to_the_run_which_says_what_became_of_it(
     assert "not now" in after
     other = retold(own, config={}, events={})
     assert "State of the job" not in desk.get(f"/runs/{other.run_id}?job={job_id}").text
+
+
+def test_a_judge_s_page_and_the_runs_show_a_metric_over_versions(
+    bench_made: Workbench,
+) -> None:
+    """Picture and table have the same runs; the table of runs fetches the picture."""
+    with visit(bench_made.root) as page:
+        shown = page.get("/judges/groundedness?metric=recall").text
+        part = page.get("/judges/groundedness/chart").text
+        runs = page.get("/").text
+    with Workspace(bench_made.root) as place:
+        measured = read_run(place, bench_made.before).last(JudgeMeasured)
+    assert measured is not None
+    recall = measured.benchmark["metrics"]["recall"]
+    assert '<option value="recall" selected>' in shown
+    for run_id in (bench_made.before, bench_made.after):
+        assert f'href="/runs/{run_id}" aria-label=' in shown
+        assert f'<a href="/runs/{run_id}">rows.jsonl' in part
+    assert f">{recall['value']:.3f}<span" in shown
+    assert "precision of groundedness by version" in part
+    assert 'open data-load="/judges/groundedness/chart"' in runs
+    assert "has not been measured twice yet" in visit_other(bench_made)
+
+
+def visit_other(made: Workbench) -> str:
+    """The chart of a judge that nobody has measured."""
+    with Workspace(made.root) as place:
+        other = next(name for name in place.registry.names() if name != "groundedness")
+    with visit(made.root) as page:
+        return page.get(f"/judges/{other}/chart").text
