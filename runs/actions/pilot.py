@@ -31,6 +31,7 @@ from ...judges.judge import require_answers
 from ...judges.judged_dataset import group_codes
 from ...judges.models import ask_together
 from ...judges.reliability import CHURN, mean_over_rows
+from ...optimize.events import JudgeMeasured, read_as
 from ...optimize.forecast import PlannedRun
 from ...optimize.holdout.floors import FloorNeed, floor_needs
 from ...optimize.holdout.ledger import History, seen_rows
@@ -38,6 +39,7 @@ from ...optimize.holdout.look_counting import LookRequest, requested_look
 from ...optimize.holdout.power import GuardNeed, guard_needs, perfect_gain, smallest_gain
 from ...optimize.hunks import cut_sentences
 from ..config.environment import Environment
+from ..store.journal import RunJournal, list_runs
 from ..store.ledger import HoldoutLedger
 from ..store.run_clients import start_run_client
 from ..store.run_config import RunConfig
@@ -72,12 +74,55 @@ class MinimumDetectableEffect:
     """How many rows each floor wants."""
     reason: str = ""
     """Why there is no size."""
+    known: str = ""
+    """What was measured of the judge before; empty where its errors are assumed, or a pilot's."""
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the gain with what it rests on."""
         body = asdict(self) | {"churn": self.churn.to_json(), "assumed_churn": CHURN}
         body |= {"holdout_rows": body.pop("rows"), "holdout_groups": body.pop("groups")}
         return body
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredBefore:
+    """What a benchmark in the workspace says of a judge."""
+
+    run_id: str
+    n: int
+    precision: float
+    recall: float
+
+    def __str__(self) -> str:
+        return (
+            f"bench {self.run_id} found precision {self.precision:.2f} and recall {self.recall:.2f}"
+            f" of this judge on {self.n:,} rows"
+        )
+
+
+def measured_before(workspace: Workspace, judge: str, model: str) -> MeasuredBefore | None:
+    """Return what the last benchmark of a judge says; None where there is none, or it found no yes.
+
+    Args:
+        workspace: Where it was measured.
+        judge: `name@version`.
+        model: Who was asked.
+    """
+    for record in reversed(list_runs(workspace.database, "bench") if workspace.exists else ()):
+        if record.config.get("model") != model:
+            continue
+        events = RunJournal(workspace.database, record.run_id).events()
+        found = [read_as(JudgeMeasured, e.payload) for e in events if e.kind == JudgeMeasured.kind]
+        if not found or found[-1].judge != judge:
+            continue
+        body = found[-1].benchmark
+        figures = (body["metrics"].get(name, {}) for name in ("precision", "recall"))
+        precision, recall = (figure.get("value") for figure in figures)
+        if precision and recall:
+            return MeasuredBefore(
+                run_id=record.run_id, n=body["n"], precision=precision, recall=recall
+            )
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,10 +253,14 @@ def measure_churn(before: JudgedDataset, after: JudgedDataset) -> Estimate:
 
 
 def assumed_judge(
-    dataset: Dataset, prompt: JudgePrompt, *, confidence: bool = False
+    dataset: Dataset,
+    prompt: JudgePrompt,
+    *,
+    confidence: bool = False,
+    measured: MeasuredBefore | None = None,
 ) -> JudgedDataset:
-    """Return made-up verdicts with the assumed precision and recall on labelled rows; they stand
-    for a judge nobody asked.
+    """Return made-up verdicts on labelled rows, with the precision and recall that were measured;
+    with assumed ones they stand for a judge nobody asked.
 
     Of a choice each class has this recall.
 
@@ -219,8 +268,12 @@ def assumed_judge(
         dataset: The rows.
         prompt: The judge.
         confidence: Whether each verdict has a confidence, which is then the skill.
+        measured: What is known of the judge; not read of a choice.
     """
     rng, skill = np.random.default_rng(0), ASSUMED_SKILL
+    precision, recall = (
+        (skill, skill) if measured is None else (measured.precision, measured.recall)
+    )
     rows = [row for row in dataset.rows if row.label is not None]
     chooses = prompt.scale.kind == "choice"
     classes = len(prompt.scale.labels) if chooses else 2
@@ -229,10 +282,10 @@ def assumed_judge(
     # Yes before no: how many are called yes wrongly follows from how many are called so rightly.
     for code in range(classes) if chooses else (1, 0):
         members = np.flatnonzero(label == code)
-        missed = round((1 - skill) * len(members))
+        missed = round((1 - (skill if chooses else recall)) * len(members))
         if not chooses and code == 0:
             hits = int(verdict.sum())
-            missed = min(round((1 - skill) / skill * hits), len(members))
+            missed = min(round((1 - precision) / precision * hits), len(members))
         wrong = rng.choice(members, missed, replace=False) if len(members) else members
         verdict[wrong] = (code + rng.integers(1, classes, len(wrong))) % classes
     answers = tuple(
@@ -254,7 +307,10 @@ def assumed_judge(
 
 
 def minimum_detectable_gain(
-    workspace: Workspace, planned: PlannedRun, seen: Pilot | None
+    workspace: Workspace,
+    planned: PlannedRun,
+    seen: Pilot | None,
+    measured: MeasuredBefore | None = None,
 ) -> MinimumDetectableEffect:
     """Return the smallest gain that the gate's next look could tell from none on as many rows as
     the holdout has.
@@ -265,7 +321,9 @@ def minimum_detectable_gain(
     Args:
         workspace: Whose ledger says which look is the next.
         planned: The run.
-        seen: The pilot; where there is none, the judge's errors and the churn are assumed.
+        seen: The pilot; where there is none, the churn is assumed.
+        measured: What an earlier benchmark says of the judge's errors; where there is neither, they
+            are assumed too.
     """
     metric, holdout = planned.objective.target, planned.parts.holdout
     history = HoldoutLedger(workspace.database).history() if workspace.exists else History()
@@ -280,14 +338,23 @@ def minimum_detectable_gain(
         line="",
     )
     look = requested_look(history, request)
+    known = ""
     if seen is None:
         rows = replace(
             planned.dataset, rows=(*planned.parts.train.rows, *planned.parts.validation.rows)
         )
-        judged = assumed_judge(rows, planned.prompt, confidence=metric in PROBABILITY_METRICS)
+        judged = assumed_judge(
+            rows,
+            planned.prompt,
+            confidence=metric in PROBABILITY_METRICS,
+            measured=measured,
+        )
         churn = Estimate(value=CHURN, low=None, high=None, n=0, reason="assumed, not measured")
         skill = "every class's recall" if judged.scale.kind == "choice" else "precision and recall"
         basis = f"assumed: a judge with {skill} {ASSUMED_SKILL:.0%} and a churn of {CHURN:.0%}"
+        if measured is not None and judged.scale.kind != "choice":
+            known = str(measured)
+            basis = f"{known}, and an assumed churn of {CHURN:.0%}"
     else:
         judged, churn = seen.before, measure_churn(seen.before, seen.reworded)
         basis = f"a pilot of {churn.n:,} open rows, judged by the prompt and by a rewording of it"
@@ -321,4 +388,5 @@ def minimum_detectable_gain(
         guards=guard_needs(planned.objective.guards, judged, churn=share),
         floors=floor_needs(planned.objective.floors, judged),
         reason=reason,
+        known=known,
     )

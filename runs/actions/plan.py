@@ -40,7 +40,13 @@ from ..store.sides import sides_beside
 from ..store.workspace import Workspace
 from .add_cases import tokens_added
 from .bench import describe_parameters
-from .pilot import MinimumDetectableEffect, Pilot, minimum_detectable_gain, run_pilot
+from .pilot import (
+    MinimumDetectableEffect,
+    Pilot,
+    measured_before,
+    minimum_detectable_gain,
+    run_pilot,
+)
 from .prepare_run import PreparedRun, prepare_run
 
 _WITH_CASES = "judge with cases"
@@ -158,7 +164,14 @@ def plan_run(
         money=money,
         exchanges=exchanges,
         budget=budget,
-        detectable=minimum_detectable_gain(workspace, planned, seen),
+        detectable=minimum_detectable_gain(
+            workspace,
+            planned,
+            seen,
+            measured_before(
+                workspace, f"{planned.prompt.name}@{planned.prompt.version}", config.model
+            ),
+        ),
         row_tokens=summary,
         pilot=seen,
         notes=(

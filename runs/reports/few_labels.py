@@ -57,6 +57,8 @@ def few_labels(reach: Json) -> list[str]:
         *lines,
         f"With about {gains.replace(' from', ' more labels it would notice a rise from', 1)},"
         f" by prompts that also swap {CHURN:.0%} of the errors for new ones.",
+        "Whether one prompt replaces another takes fewer labels, of rows on which the two differ:"
+        " judgewright gate --unlabelled.",
     ]
 
 

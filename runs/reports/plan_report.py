@@ -13,6 +13,9 @@ from .printing import say_template
 if TYPE_CHECKING:
     from ..actions.plan import Plan
 
+MOST_TIMES = 3
+"""More labels for a guard are named up to so many times those there are."""
+
 
 def say_plan(planned: Plan) -> None:
     """Print a plan: what is asked, what it costs, what it could show."""
@@ -83,8 +86,10 @@ def detectable_in_words(effect: MinimumDetectableEffect, rows: int) -> list[str]
                 f"To be sure that {floor.metric} is {floor.floor:g} or more it needs about"
                 f" {floor.rows:,} sealed rows: {_enough(effect.rows, floor.rows)}."
             )
-    sentences.append(f"About {more_labels(effect, rows):,} more labels {_more_show(effect)}.")
-    if effect.churn.n == 0:
+    sentences.append(f"About {more_labels(effect, rows):,} more labels {_more_show(effect, rows)}.")
+    if effect.known:
+        basis = f"This rests on what was measured ({effect.known})"
+    elif effect.churn.n == 0:
         basis = (
             f"Nothing is measured yet: this takes a judge that is right about {ASSUMED_SKILL:.0%}"
             " of the time"
@@ -106,16 +111,20 @@ def _enough(rows: int, needed: int) -> str:
 
 def more_labels(effect: MinimumDetectableEffect, rows: int) -> int:
     """Count the labels that would show more: as many as the guards want, else as many again."""
-    lacking = _lacking(effect)
-    return math.ceil(lacking / OF_HOLDOUT) if lacking > 0 else rows
+    return _for_guards(effect, rows) or rows
 
 
-def _lacking(effect: MinimumDetectableEffect) -> int:
-    return max((need.rows or 0 for need in effect.guards), default=0) - effect.rows
+def _for_guards(effect: MinimumDetectableEffect, rows: int) -> int:
+    """Count the labels that the guards want; 0 where they want none, or so many that a looser guard
+    is nearer.
+    """
+    lacking = max((need.rows or 0 for need in effect.guards), default=0) - effect.rows
+    more = math.ceil(lacking / OF_HOLDOUT)
+    return more if 0 < more <= MOST_TIMES * rows else 0
 
 
-def _more_show(effect: MinimumDetectableEffect) -> str:
-    if _lacking(effect) > 0:
+def _more_show(effect: MinimumDetectableEffect, rows: int) -> str:
+    if _for_guards(effect, rows):
         return "would let every guard hold where nothing is lost"
     if effect.size is None:
         return "would show smaller gains"

@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse, Response
 from ...judges import InputError, IntArray
 from ...judges.files import DataReport
 from ..actions.check_data import CheckOptions, RunPrice, price_of, tokens_model
+from ..actions.reach import Reach
 from ..actions.run_summary import RunSummary, read_run
 from ..actions.work_jobs import start_worker
 from ..config.environment import Environment
@@ -88,6 +89,8 @@ class AppState:
         self.lines = Kept[RunLine](KEPT_LINES)
         self._records = Kept[RunRecord](KEPT_LINES)
         self._calls = Kept[CallSummary](KEPT_LINES)
+        self.reaches = Kept[Reach | None](KEPT_LINES)
+        """What the gates of runs could show, which takes a while to reckon."""
         self.works = Works({**environment.process_variables, **place.secrets})
         """What processes of their own are working out."""
         self.sessions = Kept[LabelSession](KEPT_SESSIONS)

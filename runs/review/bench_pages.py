@@ -22,6 +22,7 @@ from ..reports.first_sentence import first_sentences
 from ..reports.numbers import BRIEF
 from ..store.bench_config import BenchConfig
 from .app_state import AppState
+from .few_form import few_values
 from .marks import marks_of
 from .paged import Paged
 from .routes import Address
@@ -43,6 +44,7 @@ def bench(state: AppState, run: RunSummary) -> Response:
         run=run,
         measured=measured,
         sentences=first_sentences(summary),
+        **few_values(state, run),
         config=BenchConfig.from_json(run.record.config),
         brief=headline_metrics(body["metrics"]),
         confusion=None if is_choice else confusion(body),

@@ -4,7 +4,6 @@ terminal's.
 
 from __future__ import annotations
 
-import getpass
 import secrets
 import shlex
 import time
@@ -24,6 +23,7 @@ from ..store.journal import RunRecord
 from ..store.labels import LabelStore, counting_records
 from .app_state import AppState, is_large
 from .data_files import DATA_ENDINGS, find_data_files, resolve_data_file
+from .few_form import login
 from .forms import field_of
 from .make_queue import NewQueue, make_queue, write_labels
 from .paged import Paged
@@ -33,6 +33,7 @@ from .uploads import FOLDER
 from .works import WorkWanted
 
 QUEUES_PER_PAGE = 30
+MOST_NEXT = 1_000_000
 LONGEST = 50_000
 """Characters of one text of a row that are shown."""
 NOTES: Mapping[str, str] = {
@@ -62,7 +63,7 @@ def queues(state: AppState, request: Request) -> Response:
         endings=DATA_ENDINGS,
         judges=state.workspace.registry.names(),
         shares=SHARES,
-        annotator=_login(),
+        annotator=login(),
     )
 
 
@@ -82,6 +83,7 @@ def make(state: AppState, request: Request) -> Response:
         question=field_of(request, "question").strip()[:500],
         second=SHARES[second],
         seed=int(time.time()) % 1_000_000,
+        **_next_rows(state, request),
     )
     if is_large(path):
         raise WorkWanted(
@@ -92,6 +94,18 @@ def make(state: AppState, request: Request) -> Response:
             leads_on=lambda run_id: _address(run_id, annotator),
         )
     return RedirectResponse(_address(make_queue(state.place, new_queue), annotator), 303)
+
+
+def _next_rows(state: AppState, request: Request) -> dict[str, Any]:  # Any: fields of `NewQueue`
+    """Read how many rows to draw of those that tell most about what a run left open; nothing where
+    all are asked about.
+    """
+    number = field_of(request, "next")
+    if not number:
+        return {}
+    if not (number.isascii() and number.isdigit() and 0 < int(number[:9]) <= MOST_NEXT):
+        raise InputError(f"{number!r} is no number of rows from 1 to {MOST_NEXT:,}")
+    return {"next_rows": int(number), "run": state.record(field_of(request, "run")).run_id}
 
 
 def row(state: AppState, request: Request) -> Response:
@@ -274,13 +288,6 @@ def _line(state: AppState, info: RunRecord) -> dict[str, Any]:  # Any: what the 
 def _address(run_id: str, annotator: str, outcome: str = "") -> str:
     query = {"annotator": annotator} | ({"said": outcome} if outcome else {})
     return f"/label/{run_id}?{urlencode(query)}"
-
-
-def _login() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, ImportError, OSError):  # a user without a name, as in some containers
-        return ""
 
 
 ADDRESSES = (

@@ -18,6 +18,7 @@ from ..reports.run_view import AFTER_THE_VERDICT, IN_ORDER, MEASURED, parts_of, 
 from ..reports.sentences import describe_new_threshold
 from .app_state import AppState
 from .bench_pages import bench
+from .few_form import few_values
 from .flip_pages import DIRECTIONS, drawn_reliability
 from .hunk_lines import hunk_lines
 from .job_pages import view_job
@@ -61,7 +62,8 @@ def _values(state: AppState, summary: RunSummary, *, page: str = "") -> dict[str
     """
     newest = len(summary.steps) if summary.record.state == "running" else 1
     steps = Paged(summary.steps, page or str(newest), STEPS_PER_PAGE)
-    return {**values_of(summary), "steps": steps, "looks": state.looks(summary)}
+    values = {"steps": steps, "looks": state.looks(summary), **few_values(state, summary)}
+    return {**values_of(summary), **values}
 
 
 def _render_review(state: AppState, summary: RunSummary, job_id: str) -> str:
@@ -91,6 +93,7 @@ def _render_review(state: AppState, summary: RunSummary, job_id: str) -> str:
         whole=diff_prompts(summary.before, summary.after) if summary.after else (),
         looks=state.looks(summary),
         evidence=[parts[name] for name in AFTER_THE_VERDICT if parts[name].there],
+        **few_values(state, summary),
         **progress_of(state, summary),
         **(view_job(state, about[0]) if about else {"job": None}),
     )

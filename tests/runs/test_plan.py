@@ -36,10 +36,15 @@ from judgewright.runs.actions import (
     reworded,
     start_run,
 )
+from judgewright.runs.actions.bench import run_bench
+from judgewright.runs.actions.pilot import measured_before
 from judgewright.runs.commands.optimize import optimize
 from judgewright.runs.config import Environment
+from judgewright.runs.config.command_options import BenchOptions, ModelOptions, RowOptions
 from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.reports.plan_report import detectable_in_words
 from judgewright.runs.store import RunConfig, Workspace, list_runs
+from judgewright.runs.store.run_config import read_rows
 
 PROMPT = Registry().get("groundedness")
 OBJECTIVE = "raise precision; recall may fall by 3 points"
@@ -308,3 +313,35 @@ def test_a_pilot_reads_open_rows_alone_and_rewords_the_criteria_alone() -> None:
     assert replace(other, criteria=PROMPT.criteria, parent=None, note=PROMPT.note) == PROMPT
     words = PROMPT.criteria.replace("\n", " ").split()
     assert [word for word in other.criteria.split() if word != "-"][4:] == words
+
+
+def test_a_plan_reckons_with_what_a_bench_measured(tmp_path: Path) -> None:
+    """The judge's own precision and recall take the place of the assumed ones, said with the run;
+    another model's do not.
+    """
+    write_demo_rows(tmp_path / "rows.jsonl", documents=60)
+    with Workspace(tmp_path) as workspace:
+        prompt = workspace.registry.get("groundedness")
+        config = RunConfig(
+            prompt=prompt.to_yaml(),
+            data=str(tmp_path / "rows.jsonl"),
+            objective="do not call unsupported statements grounded",
+            target="precision",
+            model="simulated",
+        )
+        before = plan_run(workspace, config, Environment()).detectable
+        assert before.known == ""
+        rows = read_rows(prompt, tmp_path / "rows.jsonl", RowOptions())
+        options = ModelOptions(model="simulated")
+        result = run_bench(
+            workspace, prompt, rows, BenchOptions(), options, Environment(), watch=lambda *_: None
+        )
+        after = plan_run(workspace, config, Environment()).detectable
+        figure = result.benchmark.metrics["precision"].value
+        assert f"found precision {figure:.2f} and recall" in after.known
+        assert after.known in " ".join(detectable_in_words(after, len(rows)))
+        assert after.to_json() | {"known": ""} != before.to_json()
+        assert after.reason != before.reason  # the judge has more errors that an edit may mend
+        judge = f"{prompt.name}@{prompt.version}"
+        assert measured_before(workspace, judge, "another-model") is None
+        assert measured_before(workspace, f"{prompt.name}@other", "simulated") is None
