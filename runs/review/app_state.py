@@ -99,8 +99,8 @@ class AppState:
         self.matrices = Kept[Matrix](KEPT_SESSIONS)
         self.chosen_rows = Kept[IntArray](KEPT_EXPORTS)
         """Which rows of a matrix were asked for."""
-        self.columns = Kept[tuple[str, ...]](KEPT_EXPORTS)
-        """The columns of data files that were looked at."""
+        self.columns = Kept["Beginning"](KEPT_EXPORTS)
+        """The first rows of data files whose columns were looked at."""
         self.trials = ModelCards()
         """What came back from models that were tried out."""
         self.labelling = Lock()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from ...judges import InputError
+from ...judges.files import Cell
 
 DATA_ENDINGS = (
     ".jsonl",
@@ -22,6 +25,13 @@ MOST_LOOKED_AT = 5_000
 DEPTH = 3
 """Folders below the workspace's that are looked into."""
 _PASSED_OVER = frozenset({"prompts", "marks", "node_modules", "__pycache__", "venv"})
+
+
+class Beginning(NamedTuple):
+    """The first rows of a data file."""
+
+    names: tuple[str, ...]
+    rows: tuple[Mapping[str, Cell], ...]
 
 
 def find_data_files(root: Path) -> list[str]:

@@ -29,6 +29,7 @@ from .make_queue import NewQueue, make_queue, write_labels
 from .paged import Paged
 from .queue_rows import open_kept_queue
 from .routes import Address
+from .start_columns import PICK, column_table, guess_of, picked_columns
 from .uploads import FOLDER
 from .works import WorkWanted
 
@@ -76,7 +77,21 @@ def make(state: AppState, request: Request) -> Response:
     judge, annotator = field_of(request, "judge"), field_of(request, "annotator")
     if judge and judge not in state.workspace.registry.names():
         raise InputError(f"there is no judge {judge!r}")
+    chosen = picked_columns(request.state.form.get(PICK, ()))
+    # The next rows of a run are read as the run read them.
+    if judge and not (field_of(request, "agreed") or field_of(request, "next")):
+        inputs = state.workspace.registry.get(judge).inputs
+        guessed = guess_of(state, path, inputs, label_needed=False)
+        if not guessed.exact:
+            fields = request.state.form.keys() - {PICK}
+            return state.page(
+                "label_columns.html",
+                columns=column_table(guessed, chosen),
+                sent={name: field_of(request, name) for name in sorted(fields)},
+                data=path.name,
+            )
     new_queue = NewQueue(
+        columns=chosen,
         data=str(path),
         judge=judge,
         again=field_of(request, "again") == "1",

@@ -25,6 +25,7 @@ from ..store.bench_config import BenchConfig
 from ..store.sealed_rows import read_open
 from ..store.workspace import Workspace
 from .row_data import keep_queue
+from .start_columns import OF_INPUT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +34,8 @@ class NewQueue:
 
     data: str
     """The file, with its whole path."""
+    columns: Mapping[str, str]
+    """The columns that were chosen, by the field of the table; empty for the usual names."""
     judge: str
     """Whose inputs and scale the rows have; empty for those that the file shows."""
     again: bool
@@ -57,7 +60,8 @@ def make_queue(place: Place, new: NewQueue) -> str:
         WorkspaceError: It cannot be entered or kept.
     """
     with Workspace(place) as workspace:
-        path, reading, judge = Path(new.data), RowOptions().as_arguments(), new.judge
+        path, judge = Path(new.data), new.judge
+        reading: Mapping[str, Any] = _reading_as_chosen(new)  # Any: JSON
         run = read_run(workspace, new.run) if new.run else None
         if run is not None:
             reading, name = _reading_of(run), str(run.record.config.get("judge", ""))
@@ -97,6 +101,19 @@ def _draw_next(
         aim = named_question("gain", run)
     drawn = draw_rows(aim, dataset, new.next_rows, run=run, verdicts=None, seed=new.seed)
     return list_next(dataset, drawn, aim, path=path, reading=reading)
+
+
+def _reading_as_chosen(new: NewQueue) -> dict[str, Any]:  # Any: JSON
+    return RowOptions(
+        label=new.columns.get("label"),
+        id_=new.columns.get("id_"),
+        group=new.columns.get("group"),
+        columns={
+            field.removeprefix(OF_INPUT): column
+            for field, column in new.columns.items()
+            if field.startswith(OF_INPUT)
+        },
+    ).as_arguments()
 
 
 def write_labels(place: Place, run_id: str, out: Path) -> None:

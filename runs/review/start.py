@@ -37,8 +37,8 @@ from .job_pages import LEADS_ON
 from .model_cards import ModelCard
 from .routes import Address, AsyncAddress, LiveAddress
 from .row_pages import Json
-from .start_columns import ColumnChoices, column_choices, column_names
-from .start_form import COLUMNS, GOAL, OTHER, StartForm, fitting_judges, form_fields
+from .start_columns import ColumnTable, column_names
+from .start_form import COLUMNS, GOAL, OTHER, StartForm, columns_of, fitting_judges, form_fields
 from .stream import News
 from .uploads import keep_rows, keep_upload
 
@@ -105,7 +105,7 @@ def reading(state: AppState, request: Request) -> Response:
         )
     markup += state.render("start_model_card.html", card=_card(state, form), simulated=SIMULATED)
     with suppress(JudgewrightError):  # the page has said what is wrong with the file
-        markup += state.render("start_columns.html", columns=column_choices(state, form))
+        markup += state.render("start_columns.html", columns=columns_of(state, form, sent=True))
     return HTMLResponse(markup)
 
 
@@ -235,16 +235,17 @@ def _page(
     """Render the form with whatever is known by now."""
     models = [model for model in describe_models(_environment(state)) if model.named is not None]
     values: dict[str, Any] = {"check": None, "check_problem": "", "judges": [], "price": None}
-    columns: ColumnChoices | None = None
+    columns: ColumnTable | None = None
     if form.data:
         try:
-            judges = fitting_judges(state, column_names(state, form.path(state)))
-            if not form.judge and judges[0][1]:
+            judges = fitting_judges(state, form.path(state))
+            names = column_names(state, form.path(state))
+            if not form.judge and set(judges[0][0].inputs) <= set(names):
                 form = replace(form, judge=judges[0][0].name)
             form = replace(
                 form, model=form.model or SIMULATED
             )  # what the list then shows as chosen
-            values["judges"], columns = judges, column_choices(state, form)
+            values["judges"], columns = judges, columns_of(state, form)
             values |= _checked(state, form)
         except JudgewrightError as error:
             values["check_problem"] = words_of(error)

@@ -1,53 +1,74 @@
-"""Which column of a data file is what, as a person says it where the names of the columns do
-not.
-"""
+"""Which column of a data file is what: guessed, shown as a table, and said by a person."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...judges import DataError
-from ...judges.files import Problems, near_names, read_records
+from ...judges import DataError, InputError
+from ...judges.files import GuessedColumns, Problems, guess_columns, read_records
 from .app_state import AppState
-from .start_form import OF_INPUT, StartForm
+from .data_files import Beginning
 
 LOOKED_AT = 100
 """Rows whose columns are listed."""
 MOST_COLUMNS = 300
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnChoice:
-    """A part that a column plays."""
-
-    field: str
-    """The name of the form's field."""
-    words: str
-    usual: str
-    """What is taken where nobody says anything."""
-    chosen: str = ""
-    missing: bool = False
-    """Whether it has to be said, because no column has the usual name."""
-    guessed: bool = False
-    """Whether the column was chosen by its name alone, and nobody has agreed yet."""
+LONGEST = 2_000
+"""Characters of a cell that are kept; the table shows fewer."""
+PICK = "pick"
+"""The field that says of a column what it is, such as `label=correct`."""
+OF_INPUT = "column-"
+"""What a role begins with that is an input of the judge."""
+_WORDS = {"label": "people's label", "group": "what belongs together", "id_": "the row's id"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnChoices:
-    """The parts, and the columns that can be chosen for each."""
+class ColumnLine:
+    """A column, as the table shows it."""
 
-    names: tuple[str, ...]
-    parts: tuple[ColumnChoice, ...]
+    name: str
+    role: str
+    """The field of what it is; empty for nothing."""
+    why: str
+    """Why it was guessed; empty where a person said it, or it has the very name."""
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnTable:
+    """The columns of a file, with what each is."""
+
+    lines: tuple[ColumnLine, ...]
+    roles: tuple[tuple[str, str], ...]
+    """What a column may be: the name of the field, and words."""
     missing: tuple[str, ...]
     """What still has to be said."""
-    guesses: tuple[str, ...]
+    chosen: str
+    """What is read from which column, in one line."""
+    guessed: GuessedColumns
+    agreed: bool
+    """Whether a person has agreed, or the columns have the very names."""
 
-    @property
-    def said(self) -> bool:
-        """Whether anything was chosen."""
-        return any(part.chosen for part in self.parts)
+
+def picked_columns(picks: Iterable[str]) -> dict[str, str]:
+    """Return the column of each role out of what a table sent.
+
+    Raises:
+        InputError: Two columns are to be the same thing.
+    """
+    columns: dict[str, str] = {}
+    for pick in filter(None, picks):
+        role, _, column = pick.partition("=")
+        if role in columns:
+            words = _WORDS.get(role, role.removeprefix(OF_INPUT))
+            raise InputError(
+                f"both {columns[role]!r} and {column!r} are chosen as {words}",
+                hint="go back and set one of them to: not read by the judge",
+            )
+        columns[role] = column
+    return columns
 
 
 def column_names(state: AppState, path: Path) -> tuple[str, ...]:
@@ -56,64 +77,82 @@ def column_names(state: AppState, path: Path) -> tuple[str, ...]:
     Raises:
         DataError: The file cannot be read.
     """
-    stat = path.stat()
-    return state.columns.get((str(path), stat.st_mtime_ns, stat.st_size), lambda: _read_names(path))
+    return _beginning(state, path).names
 
 
-def column_choices(state: AppState, form: StartForm) -> ColumnChoices:
-    """Return what a person may say about the columns of the form's file.
+def guess_of(
+    state: AppState, path: Path, inputs: Sequence[str], *, label_needed: bool = True
+) -> GuessedColumns:
+    """Return what the columns of a file may be.
 
     Raises:
-        InputError: There is no such file.
-        DataError: It cannot be read.
+        DataError: The file cannot be read.
     """
-    names = column_names(state, form.path(state))
-    inputs = form.prompt(state).inputs if form.judge in state.workspace.registry.names() else ()
-    chosen, columns = form.more, form.columns
+    start = _beginning(state, path)
+    return guess_columns(start.names, start.rows, inputs, label_needed=label_needed)
 
-    def wanted(field: str, words: str, name: str, choice: str) -> ColumnChoice:
-        """A part whose column has to be named where none has the usual name; one that is alike is
-        taken as a guess.
-        """
-        usual = f"the column {name}"
-        if (choice or name) in names:
-            return ColumnChoice(field, words, usual, choice)
-        near = [] if choice else near_names(name, names)
-        if near:
-            return ColumnChoice(field, words, usual, near[0], guessed=True)
-        return ColumnChoice(field, words, usual, choice, missing=True)
 
-    parts = [
-        *(
-            wanted(f"{OF_INPUT}{name}", f"The judge's {name}", name, columns.get(name, ""))
-            for name in inputs
-        ),
-        wanted("label", "People's labels", "label", chosen.get("label", "")),
-        ColumnChoice(
-            "group",
-            "What belongs together",
-            "the column group_id, else the text that repeats far more than the others, else the"
-            " longest",
-            chosen.get("group", ""),
-        ),
-        ColumnChoice("id_", "The row's id", "the column id, else the line", chosen.get("id_", "")),
+def column_table(
+    guessed: GuessedColumns, chosen: Mapping[str, str], *, agreed: bool = False
+) -> ColumnTable:
+    """Return the table of columns, filled in with what was chosen and else with the guess.
+
+    Args:
+        guessed: What the columns may be.
+        chosen: The columns that a person chose, by field.
+        agreed: Whether a person has seen the table.
+    """
+    roles = {f"{OF_INPUT}{name}": f"the judge's {name}" for name in guessed.inputs} | _WORDS
+    fields = dict(zip([*guessed.inputs, "label", "group", "id"], roles, strict=True))
+    by_column: dict[str, tuple[str, str]] = {}
+    missing: list[str] = []
+    seen = agreed or guessed.exact
+    for one in guessed.guesses:
+        name = fields[one.role]
+        said = chosen.get(name, "")
+        # What may stay empty is proposed only beside what has to be said anyway.
+        proposed = one.column if one.needed or one.named or not seen else ""
+        column = said if said in guessed.values else proposed
+        if column and column not in by_column:
+            by_column[column] = name, "" if seen or column != one.column else one.said
+        elif one.needed:
+            missing.append(roles[name])
+    lines = [
+        ColumnLine(
+            name=column,
+            role=by_column.get(column, ("", ""))[0],
+            why=by_column.get(column, ("", ""))[1],
+            values=values,
+        )
+        for column, values in guessed.values.items()
     ]
-    return ColumnChoices(
-        names=names,
-        parts=tuple(parts),
-        missing=tuple(part.words for part in parts if part.missing),
-        guesses=tuple(f"{part.words} from {part.chosen}" for part in parts if part.guessed),
+    lines.sort(key=lambda line: [*roles, ""].index(line.role))
+    return ColumnTable(
+        lines=tuple(lines),
+        roles=tuple(roles.items()),
+        missing=tuple(missing),
+        chosen=", ".join(f"{roles[line.role]} from {line.name}" for line in lines if line.role),
+        guessed=guessed,
+        agreed=seen and not missing,
     )
 
 
-def _read_names(path: Path) -> tuple[str, ...]:
+def _beginning(state: AppState, path: Path) -> Beginning:
+    stat = path.stat()
+    return state.columns.get((str(path), stat.st_mtime_ns, stat.st_size), lambda: _read(path))
+
+
+def _read(path: Path) -> Beginning:
     problems = Problems(path)
-    names = dict.fromkeys(
-        name
+    rows = [
+        {
+            name: cell[:LONGEST] if isinstance(cell, str) and cell[:1] != "[" else cell
+            for name, cell in record.fields.items()
+        }
         for record in itertools.islice(read_records(path, problems), LOOKED_AT)
-        for name in record.fields
-    )
+    ]
+    names = dict.fromkeys(name for row in rows for name in row)
     if not names:
         problems.check()
         raise DataError(f"{path}: the file has no rows")
-    return tuple(names)[:MOST_COLUMNS]
+    return Beginning(tuple(names)[:MOST_COLUMNS], tuple(rows))

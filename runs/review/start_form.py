@@ -4,7 +4,7 @@ would.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from urllib.parse import urlencode
@@ -20,6 +20,7 @@ from ..store.run_config import RunConfig
 from .app_state import AppState
 from .data_files import resolve_data_file
 from .forms import field_of
+from .start_columns import OF_INPUT, PICK, ColumnTable, column_table, guess_of, picked_columns
 
 OWN_PLACE = ("objective", "model")
 """Options that have a place of their own in the form."""
@@ -34,9 +35,7 @@ NOT_HERE = frozenset({"edit", "holdout", "via", "optimizer_via", "yes"})
 """Options that name other files, want somebody to carry files, or answer a terminal's question."""
 COLUMNS = ("label", "group", "id_", "columns")
 """Options that say which column is what; they stand beside the judge."""
-OF_INPUT = "column-"
-"""What the name of a field begins with that says which column holds an input of the judge."""
-OWN = ("way", "data", "judge", "model", "other", "objective", "asked")
+OWN = ("way", "data", "judge", "model", "other", "objective", "asked", "agreed")
 """Fields that are no option of a command's own."""
 OTHER = "other"
 """The choice of a model that stands in the text field beside."""
@@ -101,6 +100,8 @@ class StartForm:
     objective: str = ""
     asked: str = ""
     """The job in which a model reads the objective."""
+    agreed: str = ""
+    """`yes` where the person has agreed to the columns."""
     more: Mapping[str, str] = field(default_factory=dict[str, str])
     """What was typed into the other fields; a flag is `yes`."""
 
@@ -108,7 +109,8 @@ class StartForm:
     def of(cls, request: Request) -> StartForm:
         """Read the form of a POST, or the query of a link that fills it in."""
         if request.method == "POST":
-            values = {name: field_of(request, name) for name in request.state.form}
+            values = {name: field_of(request, name) for name in request.state.form if name != PICK}
+            values |= picked_columns(request.state.form.get(PICK, ()))
         else:
             values = dict(request.query_params)
         picked = {
@@ -246,8 +248,31 @@ def _columns_text(columns: Mapping[str, str]) -> str:
     )
 
 
-def fitting_judges(state: AppState, columns: Sequence[str]) -> list[tuple[JudgePrompt, bool]]:
-    """Return every judge, those first whose inputs the data file has, with whether it has them."""
-    prompts = [state.workspace.registry.get(name) for name in state.workspace.registry.names()]
-    judged = [(prompt, set(prompt.inputs) <= set(columns)) for prompt in prompts]
-    return sorted(judged, key=lambda one: not one[1])
+def fitting_judges(state: AppState, path: Path) -> list[tuple[JudgePrompt, bool]]:
+    """Return every judge, those first whose inputs a data file has, by their names or as its
+    columns are guessed; with whether it has them.
+    """
+    registry = state.workspace.registry
+    ranks: list[tuple[int, JudgePrompt]] = []
+    for prompt in map(registry.get, registry.names()):
+        guessed = guess_of(state, path, prompt.inputs, label_needed=False)
+        ranks.append((0 if guessed.exact else 1 if guessed.sure else 2, prompt))
+    return [(prompt, rank < 2) for rank, prompt in sorted(ranks, key=lambda one: one[0])]
+
+
+def columns_of(state: AppState, form: StartForm, *, sent: bool = False) -> ColumnTable:
+    """Return the table of the file's columns as the form has it.
+
+    Args:
+        state: The workspace.
+        form: What was filled in.
+        sent: Whether the form comes with a table, whose guesses nobody need have agreed to.
+    """
+    inputs = form.prompt(state).inputs if form.judge in state.workspace.registry.names() else ()
+    guessed = guess_of(state, form.path(state), inputs)
+    chosen = {f"{OF_INPUT}{name}": column for name, column in form.columns.items()}
+    chosen |= {name: form.more[name] for name in ("label", "group", "id_") if name in form.more}
+    needed = {one.role for one in guessed.guesses if one.needed and not one.named}
+    named = {"label": chosen.get("label"), **form.columns}
+    agreed = bool(form.agreed) or (not sent and bool(needed) and all(map(named.get, needed)))
+    return column_table(guessed, chosen, agreed=agreed)

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -59,13 +60,13 @@ def send(desk: TestClient, name: str, content: bytes) -> tuple[int, str]:
     return answer.status_code, answer.headers.get("location", answer.text)
 
 
-def plan(desk: TestClient, fields: dict[str, str], path: str = "/start/plan") -> Response:
+def plan(desk: TestClient, fields: dict[str, Any], path: str = "/start/plan") -> Response:
     """Send the form as its button does, and return the page that it leads to."""
     answer = desk.post(path, data=fields, headers=HEADERS)
     return desk.get(answer.headers["location"]) if answer.status_code == 303 else answer
 
 
-def form(**more: str) -> dict[str, str]:
+def form(**more: str | list[str]) -> dict[str, Any]:
     """A form that is filled in."""
     return {
         "data": "data/rows.jsonl",
@@ -446,45 +447,69 @@ def renamed(rows: bytes, names: dict[str, str], *, without: str = "_words") -> b
 def test_columns_with_other_names_are_chosen_beside_the_judge(
     desk: TestClient, rows: bytes
 ) -> None:
-    """What is missing is said, each part has a field, and check, plan and command read the columns
-    that were chosen.
+    """What is not sure is said, each column has a list, and check, plan and command read the
+    columns that were chosen.
     """
     names = {"source": "material", "statement": "wording", "label": "mark9", "group_id": ATTACK}
     send(desk, "rows.jsonl", renamed(rows, names))
     shown = desk.get("/start", params=form()).text
-    missing = "the judge&#39;s source, the judge&#39;s statement, people&#39;s labels"
-    assert f"No column has the usual name for: {missing}." in shown
+    assert "<b>not all surely</b>" in shown
     assert ATTACK not in shown
     chosen = {"column-source": "material", "column-statement": "wording"}
     chosen |= {"label": "mark9", "group": ATTACK}
-    checked = plan(desk, form(**chosen), "/start/check").text
-    assert "No column has the usual name" not in checked
+    picks = [f"{role}={column}" for role, column in chosen.items()]
+    checked = plan(desk, form(pick=picks, agreed="yes"), "/start/check").text
+    assert "Columns <span" in checked
     assert "45 by &lt;script&gt;" in checked
     assert "source (median" in checked
-    planned = plan(desk, form(**chosen))
+    planned = plan(desk, form(pick=picks))
     assert (planned.status_code, "Start the run" in planned.text) == (200, True)
     # Another judge has other inputs; the answer while one types says so.
-    sent = form(**chosen, judge="answer_correctness")
+    sent = form(pick=picks, judge="answer_correctness")
     other = desk.post("/start/reading", data=sent, headers=HEADERS).text
-    assert 'name="column-gold_answer"' in other
+    assert 'value="column-gold_answer=' in other
     wrong = plan(desk, form(**{**chosen, "label": "material"}), "/start/check").text
     assert 'role="alert"' in wrong
-    assert 'name="column-source"' in wrong
+    assert 'value="column-source=' in wrong
+    twice = form(pick=[*picks, "label=material"])
+    refused = desk.post("/start/check", data=twice, headers=HEADERS)
+    assert refused.status_code == 404
+    assert "both &#39;mark9&#39; and &#39;material&#39; are chosen as people&#39;s label" in (
+        refused.text
+    )
 
 
 def test_columns_are_guessed_by_what_they_are_usually_called(desk: TestClient, rows: bytes) -> None:
-    """They are chosen beforehand and said to be guessed; sent as they are, the plan reads them."""
+    """They are chosen beforehand and shown with their values; agreed to they fold away."""
     names = {"source": "context", "statement": "answer", "label": "correct"}
     send(desk, "rows.jsonl", renamed(rows, names))
     shown = desk.get("/start", params=form()).text
-    guessed = "the judge&#39;s source from context, the judge&#39;s statement from answer, "
-    assert f"Guessed: {guessed}people&#39;s labels from correct. Correct it where" in shown
+    assert "are these the right ones?" in shown
+    assert "Guessed from names and contents." in shown
     assert 'name="label_map"' in shown
-    for column in names.values():
-        assert f'<option value="{column}" selected>' in shown
-    sent = {"column-source": "context", "column-statement": "answer", "label": "correct"}
-    planned = plan(desk, form(**sent))
+    picks = ["column-source=context", "column-statement=answer", "label=correct"]
+    for pick in picks:
+        assert f'<option value="{pick}" selected>' in shown
+    assert "read as: &#39;" in shown
+    agreed = plan(desk, form(pick=picks, agreed="yes"), "/start/check").text
+    assert "are these the right ones?" not in agreed
+    assert "(the judge&#39;s source from context, the judge&#39;s statement from answer" in agreed
+    # While one goes on filling in the form they stay agreed to.
+    typed = desk.post("/start/reading", data=form(pick=picks), headers=HEADERS).text
+    assert "are these the right ones?" in typed
+    typed = desk.post("/start/reading", data=form(pick=picks, agreed="yes"), headers=HEADERS).text
+    assert "are these the right ones?" not in typed
+    planned = plan(desk, form(pick=picks))
     assert (planned.status_code, "Start the run" in planned.text) == (200, True)
+
+
+def test_pairs_and_conversations_are_said_to_be_such(desk: TestClient) -> None:
+    """With what can be done with them."""
+    pairs = b'{"prompt": "Hello?", "chosen": "Good day.", "rejected": "What?"}\n'
+    send(desk, "rows.jsonl", pairs)
+    shown = desk.get("/start", params=form()).text
+    assert "This file holds no rows for a judge" in shown
+    assert "write two rows for each pair" in shown
 
 
 @pytest.mark.parametrize(
