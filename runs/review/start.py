@@ -37,7 +37,7 @@ from .job_pages import LEADS_ON
 from .model_cards import ModelCard
 from .routes import Address, AsyncAddress, LiveAddress
 from .row_pages import Json
-from .start_columns import ColumnTable, column_names
+from .start_columns import OF_INPUT, ColumnTable, column_names
 from .start_form import COLUMNS, GOAL, OTHER, StartForm, columns_of, fitting_judges, form_fields
 from .stream import News
 from .uploads import keep_rows, keep_upload
@@ -246,7 +246,7 @@ def _page(
                 form, model=form.model or SIMULATED
             )  # what the list then shows as chosen
             values["judges"], columns = judges, columns_of(state, form)
-            values |= _checked(state, form)
+            values |= _checked(state, form, columns)
         except JudgewrightError as error:
             values["check_problem"] = words_of(error)
     filled = {
@@ -292,20 +292,20 @@ def _environment(state: AppState, *models: str) -> Environment:
     return state.environment.in_workspace(state.root).naming(*models)
 
 
-def _checked(state: AppState, form: StartForm) -> dict[str, Any]:
-    """Check the data file; say which judges it fits."""
+def _checked(state: AppState, form: StartForm, columns: ColumnTable) -> dict[str, Any]:
+    """Check the data file as its columns were chosen, or are guessed."""
     path = form.path(state)
     # A judge that there is not is for the plan to complain of.
     prompt = form.prompt(state) if form.judge in state.workspace.registry.names() else None
-    inputs = {name: form.columns.get(name, name) for name in prompt.inputs} if prompt else {}
-    names = column_names(state, path)
+    read = {line.role: line.name for line in columns.lines}
+    # Where a column is still to be chosen the check shows what it finds.
+    prompt = None if columns.missing else prompt
     roles = RawRoles(
-        # Where a column is still to be chosen the check shows what it finds.
-        inputs=inputs if set(inputs.values()) <= set(names) else {},
-        label=form.more.get("label"),
+        inputs={name: read[f"{OF_INPUT}{name}"] for name in prompt.inputs} if prompt else {},
+        label=read.get("label"),
         words=mapped_words(form.more.get("label_map")),
-        id=form.more.get("id_"),
-        group=form.more.get("group"),
+        id=read.get("id_"),
+        group=form.more.get("group", read.get("group")),
     )
     model = form.named_model or None
     options = CheckOptions(roles=roles, prompt=prompt, model=model)
