@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast
 
 from ..judges.errors import InputError
 from .results import (
@@ -73,7 +73,7 @@ def load_rows(
     label: str | None = None,
     id: str | None = None,
     group: str | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str] | Literal["guess"] | None = None,
     label_scale: str | None = None,
     label_map: Mapping[str, float | None] | None = None,
     limit: int | None = None,
@@ -88,7 +88,8 @@ def load_rows(
         id: The column of the row's id; `id` where there is one, else the row's number.
         group: The column whose rows stay on one side of a split; `group_id` or `group` where there
             is one.
-        columns: A judge's input to the column that holds it, where the two differ in name.
+        columns: A judge's input to the column that holds it, where the two differ in name; `guess`
+            takes what names and contents say, of the label too, and refuses where that is in doubt.
         label_scale: `binary`, `probability`, `low-probability` or `LOW..HIGH@THRESHOLD`; read from
             the labels unless given.
         label_map: What words of the label stand for, such as `{"factual": 1, "hallucinated": 0}`;
@@ -106,7 +107,8 @@ def load_rows(
 
     source = Path(data) if isinstance(data, str | Path) else rows_in_memory(data)
     reading: dict[str, Any] = {"label": label, "id": id, "group": group, "limit": limit}
-    reading |= {"columns": dict(columns or {}), "skip_incomplete": skip_incomplete}
+    named = columns if columns == "guess" else dict(columns or {})
+    reading |= {"columns": named, "skip_incomplete": skip_incomplete}
     if label_scale is not None:
         parse_label_scale(label_scale)
     reading["label_scale"] = label_scale
@@ -173,7 +175,8 @@ def bench(
         if callable(judge):
             if model is not None:
                 raise InputError("a function is its own model: leave out model")
-            dataset = rows_for_function(table.source, table.reading, opened.registry)
+            reading = table.fitting().reading
+            dataset = rows_for_function(table.source, reading, opened.registry)
             function = cast("JudgeFunction", judge)
             result = bench_function(
                 opened, function, dataset, scale=_scale(scale), by=by, seal=seal, sealed=sealed
@@ -182,6 +185,7 @@ def bench(
             if scale is not None:
                 raise InputError("the prompt of a judge states its scale; scale is for a function")
             prompt = _prompt(opened, judge)
+            table = table.fitting(prompt)
             dataset = table.dataset(prompt)
             with progress_on_stderr() as watch:
                 result = run_bench(
@@ -487,7 +491,7 @@ def _configure(
             hint="measure it with bench, slice it with find_slices, decide about it with gate",
         )
     table, prompt = _rows(rows), _prompt(opened, judge)
-    reading = dict(table.reading)
+    reading = dict(table.fitting(prompt).reading)
     options: dict[str, Any] = dict(settings)  # Any: as `OptimizeSettings` has them
     holdout, slice_ = options.pop("holdout", None), options.pop("slice", "auto")
     if slice_ not in ("auto", "all"):
@@ -693,6 +697,8 @@ def _make_queue(opened: Workspace, table: Rows, *, judge: str | None, ask: str, 
     from .labels.queue import create_queue, list_rows, read_rows_to_label
     from .store.sealed_rows import read_open
 
+    prompts = () if judge is None else (opened.registry.get(judge),)
+    table = table.fitting(*prompts, label_needed=False)
     path, reading = _file_of(table, opened), dict(table.reading)
     read = read_open(opened, read_rows_to_label(opened.registry, path, reading, judge=judge))
     read.enter(opened, by="label")
@@ -912,7 +918,9 @@ def _gate_prompts(
         )
     table = _rows(rows)
     before, after = (_prompt(opened, judge) for judge in judges)
-    two = TwoJudges.of(opened, before, after, _file_of(table, opened), table.reading)
+    two = TwoJudges.of(
+        opened, before, after, _file_of(table, opened), table.fitting(before, after).reading
+    )
     with progress_on_stderr() as watch:
         options = ModelOptions(model=_require_model(model), budget=budget)
         gate_model = GateModel(

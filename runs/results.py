@@ -5,7 +5,7 @@ notebook.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,12 +120,47 @@ class Rows(Printed):
         """Read the rows for a judge.
 
         Raises:
+            UnclearColumnsError: Its columns have other names; the hint says which are meant.
             DataError: A row lacks an input of the judge, or a label cannot be read; up to ten
                 problems are named.
         """
-        from ..judges.files import load_as_said
+        from ..judges.files import UnclearColumnsError, load_as_said
 
-        return load_as_said(self.source, self.reading, inputs=prompt.inputs, scale=prompt.scale)
+        reading = self.fitting(prompt).reading
+        try:
+            return load_as_said(self.source, reading, inputs=prompt.inputs, scale=prompt.scale)
+        except UnclearColumnsError as error:
+            said = [f"{name}={value!r}" for name, value in error.guessed.reading().items()]
+            if error.guessed.complete:
+                error.hint = "; ".join(
+                    [f"load_rows(..., {', '.join(said)})", *error.guessed.doubts()]
+                )
+            raise
+
+    def fitting(self, *prompts: JudgePrompt, label_needed: bool = True) -> Rows:
+        """Return the rows as judges read them: where `columns` is `guess`, with the columns that
+        are meant, which a line on stderr names.
+
+        Raises:
+            UnclearColumnsError: Something is in doubt.
+        """
+        from ..judges.files import guess_file_columns, refuse_unclear
+        from .terminal import say
+
+        if self.reading["columns"] != "guess":
+            return self
+        inputs = list(dict.fromkeys(name for prompt in prompts for name in prompt.inputs))
+        named = {role: self.reading[role] for role in ("label", "id", "group")}
+        guessed = guess_file_columns(
+            self.source,
+            inputs,
+            named={role: name for role, name in named.items() if name},
+            label_needed=label_needed,
+        )
+        if not guessed.sure:
+            refuse_unclear(self.source, f"{self.source}: not all columns are clear", guessed)
+        say(f"note: columns guessed: {guessed.describe()}", to_stderr=True)
+        return replace(self, reading={**self.reading, **guessed.reading()})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -7,6 +7,7 @@ from .column_guess import (
     UnclearColumnsError,
     guess_columns,
     guess_file_columns,
+    refuse_unclear,
 )
 from .columns import Draft, Roles, near_names, read_table, words_of
 from .groups import NO_GROUP, group_by_text
@@ -78,6 +79,7 @@ __all__ = [
     "read_small",
     "read_small_text",
     "read_table",
+    "refuse_unclear",
     "rows_in_memory",
     "stream_verdicts",
     "unit_of",

@@ -197,7 +197,11 @@ def guess_columns(
 
 
 def guess_file_columns(
-    path: RowSource, inputs: Sequence[str], *, named: Mapping[str, str] | None = None
+    path: RowSource,
+    inputs: Sequence[str],
+    *,
+    named: Mapping[str, str] | None = None,
+    label_needed: bool = True,
 ) -> GuessedColumns:
     """Guess the columns of a file from its first rows.
 
@@ -210,7 +214,7 @@ def guess_file_columns(
         problems.check()
         raise DataError(f"{path}: the file has no rows")
     header = list(dict.fromkeys(name for row in rows for name in row))
-    return guess_columns(header, rows, inputs, named=named)
+    return guess_columns(header, rows, inputs, named=named, label_needed=label_needed)
 
 
 def misleading_column(

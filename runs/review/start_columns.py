@@ -47,6 +47,8 @@ class ColumnTable:
     """What still has to be said."""
     chosen: str
     """What is read from which column, in one line."""
+    group: str
+    """The column that was named as the group and is an input as well; empty for none."""
     guessed: GuessedColumns
     agreed: bool
     """Whether a person has agreed, or the columns have the very names."""
@@ -117,6 +119,7 @@ def column_table(
             by_column[column] = name, "" if seen or column != one.column else one.said
         elif one.needed:
             missing.append(roles[name])
+    group = chosen.get("group", "")
     lines = [
         ColumnLine(
             name=column,
@@ -132,6 +135,7 @@ def column_table(
         roles=tuple(roles.items()),
         missing=tuple(missing),
         chosen=", ".join(f"{roles[line.role]} from {line.name}" for line in lines if line.role),
+        group=group if by_column.get(group, ("group", ""))[0] != "group" else "",
         guessed=guessed,
         agreed=seen and not missing,
     )

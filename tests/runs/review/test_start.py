@@ -469,8 +469,11 @@ def test_columns_with_other_names_are_chosen_beside_the_judge(
     other = desk.post("/start/reading", data=sent, headers=HEADERS).text
     assert 'value="column-gold_answer=' in other
     wrong = plan(desk, form(**{**chosen, "label": "material"}), "/start/check").text
-    assert 'role="alert"' in wrong
+    assert "No column looks like people&#39;s label" in wrong
     assert 'value="column-source=' in wrong
+    grouped = plan(desk, form(**{**chosen, "group": "material"}), "/start/check").text
+    assert "by material" in grouped
+    assert '<input type="hidden" name="group" value="material">' in grouped
     twice = form(pick=[*picks, "label=material"])
     refused = desk.post("/start/check", data=twice, headers=HEADERS)
     assert refused.status_code == 404
