@@ -9,7 +9,7 @@ written as a character reference.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,15 @@ from ...judges.metrics import CHOICE_METRICS
 from ...judges.metrics.reliability_bins import bins_of_verdicts
 from ...optimize import BY_GATE
 from ...optimize.word_diff import diff_prompts
+from ..actions.first_figure import first_figure
 from ..actions.flips import BothSides, Flips, flips_of
+from ..actions.reach import reach_of_run
 from ..actions.run_summary import RunSummary
 from ..store.run_command import command_of
 from ..terminal import visible
 from .charts import reliability, run_charts
+from .few_labels import few_labels
+from .first_sentence import first_sentences
 from .numbers import BRIEF
 from .rendering import open_templates
 from .run_figures import budget_left, figures_of
@@ -75,14 +79,24 @@ def parts_of(run: RunSummary) -> dict[str, Part]:
     return {part.name: part for part in parts}
 
 
+def first_screen(run: RunSummary) -> dict[str, Any]:
+    """Return what the figures that stand first name, whatever the run has come to."""
+    measured, reach = run.benchmark, reach_of_run(run)
+    return {
+        "figures": figures_of(run),
+        "found": first_sentences(first_figure(measured).to_json())[:2] if measured else (),
+        "few": few_labels(asdict(reach)) if reach else (),
+        "left": budget_left(run),
+    }
+
+
 def values_of(run: RunSummary) -> dict[str, Any]:
     """Return what the templates of the parts name, but for the flips and what grows with steps."""
     among_labels = run.benchmark is not None and "precision" not in run.benchmark["metrics"]
     return {
         "run": run,
         "parts": parts_of(run),
-        "figures": figures_of(run),
-        "left": budget_left(run),
+        **first_screen(run),
         "brief": CHOICE_METRICS if among_labels else BRIEF,
         "pictures": run_charts(run, yes_or_no=not among_labels),
     }

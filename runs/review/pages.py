@@ -7,14 +7,20 @@ from __future__ import annotations
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ...judges import InputError
 from ...optimize.events import JudgeMeasured
 from ...optimize.word_diff import diff_prompts
 from ..actions.run_summary import RunSummary, read_optimization
-from ..reports.run_figures import budget_left, figures_of
-from ..reports.run_view import AFTER_THE_VERDICT, IN_ORDER, MEASURED, parts_of, values_of
+from ..reports.run_view import (
+    AFTER_THE_VERDICT,
+    IN_ORDER,
+    MEASURED,
+    first_screen,
+    parts_of,
+    values_of,
+)
 from ..reports.sentences import describe_new_threshold
 from .app_state import AppState
 from .bench_pages import bench
@@ -28,6 +34,8 @@ from .routes import Address
 from .row_data import flip_of
 
 STEPS_PER_PAGE = 10
+MOST_EXAMPLES = 20
+"""Runs that are looked at for one."""
 FLIPS_SHOWN = 3
 """Rows that became wrong which stand with the evidence of a run."""
 
@@ -83,8 +91,7 @@ def _render_review(state: AppState, summary: RunSummary, job_id: str) -> str:
     return state.render(
         "review.html",
         run=summary,
-        figures=figures_of(summary),
-        left=budget_left(summary),
+        **first_screen(summary),
         decision=summary.decided,
         verdict=in_part.decision if in_part else summary.decided,
         hunks=hunks,
@@ -123,7 +130,20 @@ def part(state: AppState, request: Request) -> Response:
     return state.page(f"run_{name}.html", **_values(state, summary))
 
 
+def example(state: AppState, request: Request) -> Response:
+    """Lead to the newest slice, loss or gate that a run here has; to the form that starts one,
+    where none has it.
+    """
+    name = request.path_params["part"]
+    newest = [info for info in state.records()[::-1] if info.kind == "optimize"][:MOST_EXAMPLES]
+    for run in (state.read(info.run_id) for info in newest):
+        if name in IN_ORDER and parts_of(run)[name].there:
+            return RedirectResponse(f"/runs/{run.run_id}/evidence#part-{name}", 303)
+    return RedirectResponse("/start", 303)
+
+
 RUNS = (
+    Address("/example/{part}", example),
     Address("/runs/{run}", run),
     Address("/runs/{run}/evidence", evidence),
     Address("/runs/{run}/evidence/{part}", part),

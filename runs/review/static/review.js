@@ -175,7 +175,18 @@ const unroll = (box) => {
   });
 };
 
+// data-tour: five sentences for who comes here first, until a person has read them; the browser remembers.
+const tour = (strip) => {
+  strip.hidden = document.cookie.split("; ").includes("judgewright-tour=read");
+  strip.querySelector("button").addEventListener("click", () => {
+    document.cookie = "judgewright-tour=read; path=/; max-age=31536000; samesite=strict";
+    strip.hidden = true;
+    document.getElementById("main").focus();
+  });
+};
+
 whenWhole(() => {
+  document.querySelectorAll("[data-tour]").forEach(tour);
   document.querySelectorAll("[data-rows]").forEach(unroll);
   document.querySelectorAll("[data-stream]").forEach(follow);
   document.querySelectorAll("form[data-preview]").forEach(answerTyping);

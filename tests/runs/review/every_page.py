@@ -61,6 +61,7 @@ WORKING = "/work/{work}"
 NO_PAGES = frozenset(
     {
         "/runs/{run}/evidence/{part}",
+        "/example/{part}",
         "/judges/{name}/chart",
         "/judges/{name}/handover/{version}/{target}/archive",
         "/label/{run}/labels",

@@ -8,10 +8,16 @@ from starlette.testclient import TestClient
 from judgewright.optimize import BY_GATE, RUN_OUTCOMES
 from judgewright.optimize.events import JudgeMeasured
 from judgewright.runs.actions import read_run
+from judgewright.runs.actions.first_figure import first_figure
+from judgewright.runs.reports.first_sentence import first_sentences
 from judgewright.runs.reports.run_figures import figures_of
 from judgewright.runs.store import RunJournal, Workspace, create_run, get_run
 
-from .conftest import Elements, Made, Workbench, post, retold, settled, visit
+from .conftest import Elements, Made, Workbench, post, retold, serving, settled, visit
+from .test_walk import browser, open_page, sync_api
+from .test_walk import pytestmark as with_browser
+
+__all__ = ["browser"]
 
 NEXT = {
     "accepted": "Decide",
@@ -208,3 +214,70 @@ def visit_other(made: Workbench) -> str:
         other = next(name for name in place.registry.names() if name != "groundedness")
     with visit(made.root) as page:
         return page.get(f"/judges/{other}/chart").text
+
+
+def test_the_first_figure_stands_as_a_sentence_above_the_figures(
+    page: TestClient, made: Made
+) -> None:
+    """The sentences of the benchmark's own page, of this run's open rows."""
+    with Workspace(made.root) as place:
+        run = read_run(place, made.run_id)
+    assert run.benchmark is not None
+    first, *_ = first_sentences(first_figure(run.benchmark).to_json())
+    assert first in Elements(page.get(f"/runs/{made.run_id}").text).text
+
+
+def test_each_word_of_the_tour_leads_to_the_newest_example(page: TestClient, made: Made) -> None:
+    """To the part of a run that has one; to the form that starts one where none has."""
+    for part in ("slice", "loss", "gate"):
+        answer = page.get(f"/example/{part}")
+        assert answer.headers["location"] == f"/runs/{made.run_id}/evidence#part-{part}"
+    assert page.get("/example/nothing").headers["location"] == "/start"
+
+
+@with_browser
+def test_the_tour_stands_on_the_first_visit_until_it_is_dismissed(
+    made: Made, browser: "sync_api.Browser"
+) -> None:
+    """Five sentences with a link each, by keys alone; dismissed it stays away, on every page."""
+    complaints: list[str] = []
+    with serving(made.root) as link:
+        page = open_page(browser, complaints, viewport={"width": 400, "height": 800})
+        page.goto(link)
+        strip = page.locator("[data-tour]")
+        assert strip.is_visible()
+        assert strip.locator("li").count() == strip.locator("li a").count() == 5
+        assert all(text.count(".") == 1 for text in strip.locator("li").all_inner_texts())
+        strip.locator("button").focus()
+        page.keyboard.press("Enter")
+        assert strip.is_hidden()
+        assert page.evaluate("document.activeElement.id") == "main"
+        page.click("nav >> text=Judges")
+        page.wait_for_selector("h1:has-text('Judges')")
+        assert page.locator("[data-tour]").is_hidden()
+        plain = open_page(browser, complaints, java_script_enabled=False)
+        plain.goto(link)
+        assert plain.locator("[data-tour]").is_hidden()
+    assert complaints == []
+
+
+@with_browser
+def test_figures_and_picture_stand_beside_the_text_where_there_is_room(
+    made: Made, browser: "sync_api.Browser"
+) -> None:
+    """Side by side on a wide screen, one below the other on a narrow one; nothing overflows."""
+    with serving(made.root) as link:
+        for width, beside in ((1900, True), (400, False)):
+            page = open_page(browser, [], viewport={"width": width, "height": 900})
+            page.goto(link)
+            page.goto(re.sub(r"[?]token=.*", f"runs/{made.run_id}", link))
+            left, right = (
+                page.locator(".first > *").nth(number).bounding_box() for number in (0, 1)
+            )
+            assert left is not None
+            assert right is not None
+            assert (right["x"] > left["x"] + left["width"] / 2) is beside
+            scrolled = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            assert page.evaluate(scrolled) == 0
+            if beside:
+                assert right["x"] + right["width"] > 0.95 * width - 60
