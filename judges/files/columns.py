@@ -17,6 +17,7 @@ from statistics import fmean
 import orjson
 
 from ..errors import DataError
+from ..models.heap import collector_paused
 from ..reply_reading import turned
 from ..rows import SAMPLING_PROBABILITY, Row
 from ..scale import OutputScale
@@ -138,6 +139,7 @@ class Table:
     """
 
 
+@collector_paused()
 def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Table:
     """Read a file and give each column its role.
 

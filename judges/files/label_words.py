@@ -168,6 +168,9 @@ def read_grade(value: Cell, words: Mapping[str, float]) -> float | None:
     text = str(value).strip()
     grade = words.get(text.casefold())
     if grade is None:
+        if type(value) is int or (type(value) is float and math.isfinite(value)):
+            number = float(text)
+            return number if math.isfinite(number) else None
         if text.casefold() in MISSING:
             return None
         grade = None if isinstance(value, bool) else number_of(text)

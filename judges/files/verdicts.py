@@ -14,6 +14,7 @@ import orjson
 
 from ..errors import DataError, InputError
 from ..judged_dataset import JudgedDataset
+from ..models.heap import collector_paused
 from ..rows import Dataset, Row
 from ..scale import OutputScale
 from ..verdict import Answer, Unscored, UnscoredReason, Verdict
@@ -63,6 +64,7 @@ def load_verdicts(path: RowSource, **columns: Any) -> JudgedDataset:  # Any: of 
     return next(iter(judges.values()))
 
 
+@collector_paused()
 def load_judges(path: RowSource, columns: VerdictColumns) -> dict[str, JudgedDataset]:
     """Read a file with one verdict a row, or with the scores of several judges side by side; by the
     judges' names.
@@ -165,23 +167,30 @@ def _judged_dataset(
         sum(row.score is None for row in rows),
     )
     notes += missing_notes(unlabelled if columns.require_labels else 0, unscored, len(rows))
+    models = {draft.meta.get("judge_model") for draft in table.drafts}
+    model = models.pop()
+    simulated = any(draft.meta.get("simulated") is True for draft in table.drafts)
+    outputs = output_columns(table.drafts, columns.score, grading.occurring)
+    rationale = columns.rationale or RATIONALE
+    answers = tuple(_answer(row, grading.scores, rationale) for row in rows)
+    drafts = [row.draft for row in reversed(rows)]
+    rows.clear()
+    if not matrix:
+        table.drafts.clear()  # so that each goes as its row is made: half of a large file's memory
     dataset = Dataset.of(
-        (_row(row.draft) for row in rows),
+        (_row(drafts.pop()) for _ in range(len(drafts))),
         labels=grading.labels,
         name=name_of(table.path),
         notes=notes,
     )
-    rationale = columns.rationale or RATIONALE
-    models = {draft.meta.get("judge_model") for draft in table.drafts}
-    model = models.pop()
     return JudgedDataset(
         dataset=replace(dataset, group_text=group_text),
-        answers=tuple(_answer(row, grading.scores, rationale) for row in rows),
+        answers=answers,
         scale=grading.scores,
         judge=name if matrix else table.path.name,
         model=model if not models and isinstance(model, str) else "",  # that every row names
-        simulated=any(draft.meta.get("simulated") is True for draft in table.drafts),
-        outputs=output_columns(table.drafts, columns.score, grading.occurring),
+        simulated=simulated,
+        outputs=outputs,
     )
 
 
@@ -421,6 +430,8 @@ def map_notes(columns: VerdictColumns, name: str) -> Iterator[str]:
 
 def _row(draft: Draft) -> Row:
     """Build the row; texts under `inputs.` are its inputs, not columns to slice by."""
+    if not any(name.startswith(INPUTS) for name in draft.meta):
+        return draft.row({}, draft.meta)
     inputs: dict[str, str] = {}
     meta: dict[str, Cell] = {}
     for name, value in draft.meta.items():

@@ -34,3 +34,17 @@ def heap_at_rest() -> Generator[None, None, None]:
             _blocks -= 1
             if not _blocks and _ours:
                 gc.unfreeze()
+
+
+@contextmanager
+def collector_paused() -> Generator[None]:
+    """Make many objects that all stay, such as the rows of a file, without going through them again
+    and again, which is a fifth of the time.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
