@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from .actions.run_summary import RunSummary
     from .config.environment import Environment
     from .config.place import Place
-    from .imports import AddOptions
     from .store.run_config import RunConfig
     from .store.workspace import Workspace
 
@@ -404,28 +403,12 @@ def optimize(
         InputError: The judge is a function, or the rows or a name cannot be used.
         WorldError: The endpoint, the budget or the disk stopped it; the message says how to go on.
     """
+    given = locals()  # first, while it holds the arguments alone
     from .actions.optimize import start_run
     from .terminal import progress_on_stderr
 
-    settings = OptimizeSettings(
-        target=target,
-        guard=guard,
-        floor=floor,
-        yes=yes,
-        holdout=holdout,
-        split_column=split_column,
-        slice=slice,
-        steps=steps,
-        folds=folds,
-        proposer=proposer,
-        editable=editable,
-        cases=cases,
-        cases_by=cases_by,
-        explanation=explanation,
-        optimizer_model=optimizer_model,
-        budget=budget,
-        seed=seed,
-    )
+    chosen = {name: given[name] for name in OptimizeSettings.__annotations__}
+    settings = cast("OptimizeSettings", chosen)
     with _open(workspace) as opened, progress_on_stderr() as watch:
         config = _configure(opened, judge, rows, objective, model, settings)
         environment = _environment(opened, model, optimizer_model)
@@ -534,14 +517,10 @@ def add_judge(
     *,
     name: str | None = None,
     labels: Sequence[str] = (),
-    choice: bool = False,
     scale: str | None = None,
     threshold: str | None = None,
     verdict: str | None = None,
     criteria: str | None = None,
-    string: str | None = None,
-    field: Mapping[str, str] | None = None,
-    fill: Mapping[str, str] | None = None,
     model: str | None = None,
     budget: str | None = None,
     workspace: str | Path | None = None,
@@ -549,21 +528,16 @@ def add_judge(
     """Keep a judge of your own in the workspace, under its name, and return it.
 
     A name that is taken keeps its meaning; the judge that is returned can be passed on all the
-    same.
+    same. `judgewright judges add` reads more: several prompts in a file, other tools' judges.
 
     Args:
-        source: A file (a text, a chat, YAML, code, an object that another tool saved), the folder
-            of an export of ours, or a prompt.
+        source: A file with one prompt (a text, a chat, YAML, code), or a prompt.
         name: What to call the judge; the file's name unless given.
         labels: The labels of its answer, the worst first, such as `["FAIL", "PASS"]`.
-        choice: Whether the labels have no order.
         scale: `LOW..HIGH@THRESHOLD`, `binary` or `probability`.
         threshold: The worst grade or label with which a row is positive.
         verdict: Where the verdict stands in an answer, such as `last line`, or a field of JSON.
         criteria: The words that optimization may edit: the first and last, with `...` between.
-        string: Which prompt of a file with several is meant.
-        field: What to call a field of the prompt.
-        fill: The text of a field that is no row's.
         model: Who reads what is not said here.
         budget: Dollars such as `5.00`, or tokens such as `200000tokens`.
         workspace: The folder of the workspace; the nearest one above unless given.
@@ -575,64 +549,45 @@ def add_judge(
 
     from ..judges import JudgePrompt, parse_label_scale
     from .actions.keep_judge import keep_judge
-    from .imports import AddOptions, read_back
+    from .actions.read_prompt import read_with_model
+    from .config.command_options import AskOptions
+    from .imports import NO_READING, AddOptions, read_own_prompts, several, understand
 
     with _open(workspace) as opened:
-        if isinstance(source, JudgePrompt):
-            prompt = source
-        elif Path(source).is_dir():
-            prompt = read_back(Path(source)).prompt
-        else:
+        prompt = source if isinstance(source, JudgePrompt) else None
+        if not isinstance(source, JudgePrompt):
             options = AddOptions(
                 name=name,
                 labels=tuple(labels),
-                choice=choice,
                 scale=parse_label_scale(scale) if scale else None,
                 threshold_open=bool(scale) and "@" not in str(scale),
                 threshold=threshold,
                 verdict=verdict,
                 criteria=criteria,
-                fields=dict(field or {}),
-                fills=dict(fill or {}),
             )
-            prompt = _understood(opened, Path(source), options, string, model, budget)
+            prompts, reading = read_own_prompts(Path(source)), NO_READING
+            judge = prompts[0]
+            if model is not None:
+                asking, environment = (
+                    AskOptions(model=model, budget=budget),
+                    _environment(opened, model),
+                )
+                judge, reading, _ = read_with_model(opened, prompts, asking, environment)
+            elif len(prompts) > 1:
+                raise several(prompts)
+            understood = understand(judge, options, reading)
+            prompt, open_ = understood.prompt, understood.questions
+            if prompt is None:
+                asked = "\n  ".join(question.text for question in open_)
+                answers = ", ".join(dict.fromkeys(question.option for question in open_))
+                raise InputError(
+                    f"{Path(source).name}: it is open\n  {asked}",
+                    hint=f"say {answers}, or name a model",
+                )
+        assert prompt is not None
         prompt = replace(prompt, name=name or prompt.name)
         keep_judge(opened, prompt, None)
     return prompt
-
-
-def _understood(
-    opened: Workspace,
-    path: Path,
-    options: AddOptions,
-    string: str | None,
-    model: str | None,
-    budget: str | None,
-) -> JudgePrompt:
-    """Make a judge of a prompt file.
-
-    Raises:
-        InputError: Something is open.
-    """
-    from .actions.read_prompt import read_with_model
-    from .config.command_options import AskOptions
-    from .imports import NO_READING, read_own_prompts, several, understand
-
-    prompts, reading = read_own_prompts(path, string), NO_READING
-    judge = prompts[0]
-    if model is not None:
-        asking = AskOptions(model=model, budget=budget)
-        judge, reading, _ = read_with_model(opened, prompts, asking, _environment(opened, model))
-    elif len(prompts) > 1:
-        raise several(prompts)
-    understood = understand(judge, options, reading)
-    if understood.prompt is None:
-        questions = "\n  ".join(question.text for question in understood.questions)
-        answers = ", ".join(dict.fromkeys(question.option for question in understood.questions))
-        raise InputError(
-            f"{path.name}: it is open\n  {questions}", hint=f"say {answers}, or name a model"
-        )
-    return understood.prompt
 
 
 def label(

@@ -630,16 +630,14 @@ class _Listed(Printed):
     """A list that a notebook shows as a table."""
 
     __slots__ = ()
+    _of = ""
+    """What its lines are."""
 
     def _repr_html_(self) -> str:
         from ..judges.notebook_display import html_table
 
         frame = self.to_frame()
         return html_table(frame, title=f"{len(frame):,} {self._of}")
-
-    @property
-    def _of(self) -> str:
-        raise NotImplementedError
 
     def to_frame(self) -> pd.DataFrame:
         """Return the list as a table."""
@@ -650,16 +648,13 @@ class JudgeList(tuple["JudgePrompt", ...], _Listed):
     """The judges of a workspace, each in its current version."""
 
     __slots__ = ()
+    _of = "judges"
 
     def to_frame(self) -> pd.DataFrame:
         """Return one line a judge."""
         import pandas as pd
 
         return pd.DataFrame(self._lines(), columns=["judge", "version", "inputs", "scale"])
-
-    @property
-    def _of(self) -> str:
-        return "judges"
 
     def _lines(self) -> list[tuple[str, str, str, str]]:
         return [(p.name, p.version, ", ".join(p.inputs), p.scale.describe()) for p in self]
@@ -674,6 +669,7 @@ class RunList(tuple["RunLine", ...], _Listed):
     """The runs of a workspace, newest first; `.info` is the record of each."""
 
     __slots__ = ()
+    _of = "runs"
 
     def to_frame(self) -> pd.DataFrame:
         """Return one line a run: what it is about, its figure, how it ended."""
@@ -690,10 +686,6 @@ class RunList(tuple["RunLine", ...], _Listed):
             how = {"outcome": one.outcome, "settled": one.settled, "simulated": one.simulated}
             lines.append({**about, **said, "metric": one.target, **figures, **how})
         return pd.DataFrame(lines)
-
-    @property
-    def _of(self) -> str:
-        return "runs"
 
     def _say(self) -> None:
         from .reports.run_report import say_runs

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ...optimize.options import option
-from ...runs.commands.decorators import PlaceType, json_option, options_of, takes
+from ...runs.commands.decorators import PlaceType, json_option, takes
 from ...runs.commands.help import Group
 from ...runs.commands.output_paths import OutFolder
 from ...runs.terminal import answer
@@ -19,28 +16,10 @@ from ...runs.terminal import answer
 if TYPE_CHECKING:
     from ...runs.config.place import ServerAddress
 
-_limits = partial(option, "Limits")
 SERVES = """\
 Example:  judgewright agents mcp --folder .
 Paid:     judgewright agents mcp --folder . --budget 2.00
 """
-
-
-@dataclass(frozen=True, kw_only=True)
-class ServerOptions:
-    """What the agent may do."""
-
-    folder: Path = _limits(
-        Path(), "The folder whose files the agent may name, beside the workspace.", kind="path"
-    )
-    budget: str | None = _limits(
-        None,
-        "What all calls of this server may spend together: dollars such as 2.00, or 200000tokens."
-        " Without it only the simulated model is asked.",
-    )
-    write: bool = _limits(
-        False, "Let `export` write into the folder; without it the files are in the answer."
-    )
 
 
 @click.group(cls=Group)
@@ -49,14 +28,35 @@ def agents() -> None:
 
 
 @agents.command(epilog=SERVES)
-@options_of(options=ServerOptions)
+@takes(
+    "folder",
+    Path(),
+    "The folder whose files the agent may name, beside the workspace.",
+    kind="path",
+    group="Limits",
+)
+@takes(
+    "budget",
+    None,
+    "What all calls of this server may spend together: dollars such as 2.00, or 200000tokens."
+    " Without it only the simulated model is asked.",
+    group="Limits",
+)
+@takes(
+    "write",
+    False,
+    "Let `export` write into the folder; without it the files are in the answer.",
+    group="Limits",
+)
 @takes(
     "workspace",
     None,
     "Folder of the workspace, or postgresql://... [default: the nearest to the folder].",
     type=PlaceType(),
 )
-def mcp(options: ServerOptions, workspace: Path | ServerAddress | None) -> None:
+def mcp(
+    folder: Path, budget: str | None, write: bool, workspace: Path | ServerAddress | None
+) -> None:
     """Serve bench, slices, plan, optimize, gate status and export to an agent, over stdin and
     stdout (MCP).
 
@@ -72,16 +72,8 @@ def mcp(options: ServerOptions, workspace: Path | ServerAddress | None) -> None:
     from .session import Session
 
     environment = read_environment()
-    found = find_workspace(options.folder, given=workspace or environment.workspace)
-    serve(
-        Session(
-            place=found.place,
-            folder=options.folder,
-            budget=options.budget,
-            may_write=options.write,
-            environment=environment,
-        )
-    )
+    place = find_workspace(folder, given=workspace or environment.workspace).place
+    serve(Session(place, folder, budget=budget, may_write=write, environment=environment))
 
 
 @agents.command(epilog="Example:  judgewright agents skill --out .agents/skills")

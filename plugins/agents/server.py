@@ -32,16 +32,20 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from ...judges.errors import DEFECT, DataError, InputError, JudgewrightError
+from ...judges.models.call_record import Spending
 from .session import Session
 from .tools import TOOLS, Arguments, Export
 
+_Report = Callable[[float, float | None, str | None], Awaitable[None]]
 AT_ONCE = 4
 """Commands that work at the same time; of those that count money there is one."""
 LOOK_SECONDS = 1.0
 """Between two notices of progress."""
 GRACE_SECONDS = 20.0
 """How long a cancelled command may take to write down what was paid."""
-LARGEST = 2_000_000
+LARGEST = 100_000_000
+"""Bytes that a command may print."""
+MOST_ANSWERED = 1_000_000
 """Bytes of an answer."""
 _DONE = (0, 1, 4)
 """Exit codes of a command that did what it is for, whatever came of it."""
@@ -75,7 +79,8 @@ class AgentServer:
         """Answer a call; what is wrong is said in plain words, for the agent to mend."""
         try:
             if params.name not in TOOLS:
-                raise InputError(f"there is no tool {params.name!r:.80}; there are {_names()}")
+                there = ", ".join(TOOLS)
+                raise InputError(f"there is no tool {params.name!r:.80}; there are {there}")
             arguments = _read(TOOLS[params.name], params.arguments or {})
             words = tuple(arguments.command(self.session))
             async with self._paying if arguments.pays else nullcontext(), self._working:
@@ -86,21 +91,14 @@ class AgentServer:
             return _failed(f"{type(error).__name__}: {error.strerror}")
 
     async def _work(
-        self,
-        arguments: Arguments,
-        words: tuple[str, ...],
-        report: Callable[[float, float | None, str | None], Awaitable[None]],
+        self, arguments: Arguments, words: tuple[str, ...], report: _Report
     ) -> CallToolResult:
         flags = ["--json", f"--workspace={self.session.place}"]
-        left = self.session.budget_for(arguments.asks)
+        left = self.session.budget_for(arguments)
         if left is not None:
             flags.append(f"--budget=+{left}" if words[0] == "optimize" else f"--budget={left}")
         at = words.index("--") if "--" in words else len(words)
         code, out = await self._run((*words[:at], *flags, *words[at:]), arguments, report)
-        if len(out) > LARGEST:
-            return _failed(
-                f"the answer has {len(out):,} bytes, more than an agent reads: ask for less"
-            )
         try:
             body = orjson.loads(out)
         except orjson.JSONDecodeError:
@@ -113,17 +111,17 @@ class AgentServer:
         trimmed = self.session.clean(arguments.trim(body))
         if arguments.pays and (spent := self.session.spent()):
             trimmed["budget_of_this_server"] = spent
+        text = orjson.dumps(trimmed).decode()
+        if len(text) > MOST_ANSWERED:
+            return _failed(f"the answer has {len(text):,} letters, too many for an agent")
         return CallToolResult(
-            content=[TextContent(text=orjson.dumps(trimmed).decode())],
+            content=[TextContent(text=text)],
             structured_content=trimmed,
             is_error=bool(failure) or code not in _DONE,
         )
 
     async def _run(
-        self,
-        words: tuple[str, ...],
-        arguments: Arguments,
-        report: Callable[[float, float | None, str | None], Awaitable[None]],
+        self, words: tuple[str, ...], arguments: Arguments, report: _Report
     ) -> tuple[int, bytes]:
         """Run a command to its end; cancelled, it is stopped first and what it cost is counted."""
         session = self.session
@@ -155,11 +153,7 @@ class AgentServer:
                     session.count(spending)
         return process.returncode or 0, out
 
-    async def _tell(
-        self,
-        count: Callable[[], tuple[int, Any]],
-        report: Callable[[float, float | None, str | None], Awaitable[None]],
-    ) -> None:
+    async def _tell(self, count: Callable[[], tuple[int, Spending]], report: _Report) -> None:
         """Tell the agent how far a command is, by what the store has of it."""
         shown = 0.0
         while True:
@@ -186,10 +180,6 @@ def serve(session: Session) -> None:
             await server.run(read, write, server.create_initialization_options())
 
     anyio.run(run)
-
-
-def _names() -> str:
-    return ", ".join(TOOLS)
 
 
 def _describe(name: str, kind: type[Arguments]) -> Tool:

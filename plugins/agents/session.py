@@ -18,6 +18,7 @@ from ...runs.config.place import Place
 from ...runs.store.calls import read_spending
 from ...runs.store.workspace import FOLDER, Workspace
 from ...runs.terminal import visible
+from .tools import Arguments
 
 _JUDGE = re.compile(r"[\w.-]+(@[\w.-]+)?")
 _OF_CHILD = "seq > ? AND run_id IN (SELECT run_id FROM run WHERE pid = ? AND host = ?)"
@@ -39,9 +40,9 @@ class Session:
 
     def __init__(
         self,
-        *,
         place: Place,
         folder: Path,
+        *,
         budget: str | None,
         may_write: bool,
         environment: Environment,
@@ -136,14 +137,15 @@ class Session:
 
     # What it may spend.
 
-    def budget_for(self, model: str) -> str | None:
+    def budget_for(self, arguments: Arguments) -> str | None:
         """Return the budget of a command that asks a model; None where it costs nothing: the
         simulated model, or none.
 
         Raises:
             InputError: No budget was stated for a model that may cost something.
         """
-        if model in ("", SIMULATED):
+        model = getattr(arguments, "model", SIMULATED)
+        if not arguments.pays or model == SIMULATED:
             return None
         if self._allowance is None:
             raise InputError(
@@ -151,19 +153,17 @@ class Session:
                 hint="a person starts this server with one: judgewright agents mcp --budget 2.00;"
                 " the model `simulated` is made up and free",
             )
-        if self._allowance.tokens is not None:
-            return f"{max(0, self._allowance.tokens - self._tokens)}tokens"
-        return f"{max(0.0, (self._allowance.money or 0.0) - self._cost):.6f}"
+        left = (self.spent() or {})["left"]
+        return f"{left:.6f}" if self._allowance.tokens is None else f"{left}tokens"
 
     def spent(self) -> dict[str, Any] | None:  # Any: JSON
         """Return what is spent and left; None where nothing may be spent."""
         if self._allowance is None:
             return None
-        if (tokens := self._allowance.tokens) is not None:
-            return {"tokens": tokens, "spent": self._tokens, "left": max(0, tokens - self._tokens)}
-        money = self._allowance.money or 0.0
-        left = max(0.0, money - self._cost)
-        return {"dollars": money, "spent": round(self._cost, 6), "left": round(left, 6)}
+        limit, spent, unit = self._allowance.money or 0.0, round(self._cost, 6), "dollars"
+        if self._allowance.tokens is not None:
+            limit, spent, unit = self._allowance.tokens, self._tokens, "tokens"
+        return {unit: limit, "spent": spent, "left": max(0, round(limit - spent, 6))}
 
     def count(self, spending: Spending) -> None:
         """Take what a command has cost from the budget, with what is in doubt: it was sent and may
@@ -187,11 +187,10 @@ class Session:
             attempt: The newest call before it began.
             pid: Its process.
         """
+        nothing = Spending(settled_cost=0, settled_tokens=0, in_doubt_cost=0, in_doubt_tokens=0)
         with Workspace(self.place) as workspace:
             if not workspace.exists:
-                return 0, Spending(
-                    settled_cost=0.0, settled_tokens=0, in_doubt_cost=0.0, in_doubt_tokens=0
-                )
+                return 0, nothing
             of_child = (attempt, pid, socket.gethostname())
             database = workspace.database
             counted = database.read(f"SELECT count(*) FROM attempt WHERE {_OF_CHILD}", of_child)  # noqa: S608
@@ -213,8 +212,8 @@ class Session:
         return visible(value)
 
     def _keys(self) -> tuple[str, ...]:
-        """Return every key that the server knows of, the longest first."""
+        """Return every key that the server knows of, the longest first; a word is no key."""
         ring = self._environment.keyring()
         keys = [one.key for one in (*ring.bindings, *ring.providers)]
         keys += [ring.spare, *self.place.secrets.values()]
-        return tuple(sorted({key for key in keys if key}, key=len, reverse=True))
+        return tuple(sorted({key for key in keys if key and len(key) >= 8}, key=len, reverse=True))

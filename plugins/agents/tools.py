@@ -16,21 +16,9 @@ from ...judges.errors import InputError
 if TYPE_CHECKING:
     from .session import Session
 
-_GATE_EVENTS = ("decision", "gated", "failed")
-_OF_DECISION = frozenset(
-    [
-        "outcome",
-        "accepted",
-        "reason",
-        "simulated",
-        "n",
-        "look",
-        "alpha",
-        "target",
-        "guards",
-        "equal_gain",
-        "rows_needed",
-    ]
+_OF_DECISION = (
+    *("outcome", "accepted", "reason", "simulated", "n", "look", "alpha"),
+    *("target", "guards", "equal_gain", "rows_needed"),
 )
 
 
@@ -44,20 +32,15 @@ def _on_one_line(text: str) -> str:
 Text = Annotated[str, Field(max_length=2000), AfterValidator(_on_one_line)]
 Name = Annotated[str, Field(max_length=200), AfterValidator(_on_one_line)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+JudgeText = Annotated[Text, Field(description="A judge's name, name@version or YAML file.")]
 
 
 class Arguments(BaseModel):
     """What an agent says to a tool."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", strict=True)
-
     pays: ClassVar[bool] = False
     """Whether the command asks a model."""
-
-    @property
-    def asks(self) -> str:
-        """The model that is asked; empty where none is."""
-        return ""
 
     def command(self, session: Session) -> Iterator[str]:
         """Yield the words of the command, each value with its option in one word."""
@@ -68,18 +51,14 @@ class Arguments(BaseModel):
         return body
 
 
-class Nothing(Arguments):
-    """No arguments."""
-
-
-class Judges(Nothing):
+class Judges(Arguments):
     """List the judges, with their inputs, scales and versions."""
 
     def command(self, session: Session) -> Iterator[str]:
         yield from ("judges", "list")
 
 
-class Models(Nothing):
+class Models(Arguments):
     """List the models that the user has named; `simulated` is always there, made up and free."""
 
     def command(self, session: Session) -> Iterator[str]:
@@ -107,9 +86,7 @@ class Runs(Arguments):
 class OfRun(Arguments):
     """About one run."""
 
-    run: Annotated[Name, Field(description="A run's id, the beginning of one, or `latest`.")] = (
-        "latest"
-    )
+    run: Annotated[Name, Field(description="A run's id, or `latest`.")] = "latest"
 
 
 class GateStatus(OfRun):
@@ -122,12 +99,12 @@ class GateStatus(OfRun):
 
     def trim(self, body: dict[str, Any]) -> dict[str, Any]:  # Any: JSON
         events = {event["kind"]: event["payload"] for event in body["events"]}
-        found = next((events[kind] for kind in _GATE_EVENTS if kind in events), None)
-        decision: Mapping[str, Any] | None = found and found.get("decision", found)
+        gated: dict[str, Any] = events.get("gated", {})
+        found: dict[str, Any] = events.get("decision") or gated.get("decision", {})
         about = {name: body[name] for name in ("run_id", "kind", "state", "created")}
-        kept = decision and {k: v for k, v in decision.items() if k in _OF_DECISION}
-        config = {name: body["config"].get(name) for name in ("model", "objective", "budget")}
-        return {**about, **config, "cost": body["calls"]["cost"], "decision": kept}
+        about |= {name: body["config"].get(name) for name in ("model", "objective", "budget")}
+        decision = {name: value for name, value in found.items() if name in _OF_DECISION}
+        return {**about, "cost": body["calls"]["cost"], "decision": decision or None}
 
 
 class Diff(OfRun):
@@ -142,32 +119,26 @@ class Slices(OfRun):
     counts only if it is confirmed.
     """
 
-    metric: Annotated[
-        Name | None, Field(description="Which metric is poor there; precision unless given.")
-    ] = None
+    metric: Annotated[Name | None, Field(description="Which metric is poor there.")] = None
 
     def command(self, session: Session) -> Iterator[str]:
         yield "slices"
-        if self.metric:
-            yield f"--metric={self.metric}"
+        yield from (f"--metric={self.metric}",) if self.metric else ()
         yield from ("--", self.run)
 
 
 class OnRows(Arguments):
     """Of a judge and a file of rows with human labels."""
 
-    judge: Annotated[Text, Field(description="A judge's name, name@version or YAML file.")]
+    judge: JudgeText
     data: Annotated[Text, Field(description="File of rows in the folder: JSONL, CSV or Parquet.")]
     model: Annotated[
         Name, Field(description="A model the user has named, or `simulated` (made up, free).")
     ] = "simulated"
     label: Annotated[Name | None, Field(description="Column of the human label.")] = None
-    group: Annotated[
-        Name | None, Field(description="Column whose rows belong together, such as a document.")
-    ] = None
+    group: Annotated[Name | None, Field(description="Column whose rows belong together.")] = None
     columns: Annotated[
-        dict[Name, Name],
-        Field(max_length=50, description="A judge's input to the column that holds it."),
+        dict[Name, Name], Field(max_length=50, description="A judge's input to its column.")
     ] = {}
     limit: Annotated[int | None, Field(ge=1, le=10_000_000)] = None
 
@@ -192,66 +163,48 @@ class Bench(OnRows):
 
     pays: ClassVar[bool] = True
 
-    @property
-    def asks(self) -> str:
-        return self.model
-
     def command(self, session: Session) -> Iterator[str]:
-        yield "bench"
-        yield from self.options(session)
+        yield from ("bench", *self.options(session))
 
 
-class Goal(OnRows):
-    """What should be better."""
-
-    objective: Annotated[Text, Field(description="Such as `raise precision`, or a sentence.")]
-    target: Annotated[Name | None, Field(description="The metric to improve.")] = None
-    guard: Annotated[
-        dict[Name, Share],
-        Field(max_length=10, description="Losses allowed, such as recall: 0.05."),
-    ] = {}
-    steps: Annotated[int | None, Field(ge=0, le=30)] = None
-    accept_reading: Annotated[
-        bool,
-        Field(description="Take the model's reading of the objective; read it out first."),
-    ] = False
-
-    def goal(self) -> Iterator[str]:
-        """Yield the options of the goal."""
-        yield f"--objective={self.objective}"
-        if self.target:
-            yield f"--target={self.target}"
-        for metric, loss in self.guard.items():
-            yield f"--guard={metric}={loss!r}"
-        if self.steps is not None:
-            yield f"--steps={self.steps}"
-        if self.accept_reading:
-            yield "--yes"
-
-
-class Plan(Goal):
+class Plan(OnRows):
     """Say what an optimization would ask and cost, and which gain its gate could show. It asks and
     spends nothing.
     """
 
+    objective: Annotated[Text, Field(description="Such as `raise precision`, or a sentence.")]
+    target: Annotated[Name | None, Field(description="The metric to improve.")] = None
+    guard: Annotated[
+        dict[Name, Share], Field(max_length=10, description="Losses allowed: recall: 0.05.")
+    ] = {}
+    steps: Annotated[int | None, Field(ge=0, le=30)] = None
+
     def command(self, session: Session) -> Iterator[str]:
         yield from ("optimize", "--plan", *self.goal(), *self.options(session))
 
+    def goal(self) -> Iterator[str]:
+        """Yield the options of the goal."""
+        yield f"--objective={self.objective}"
+        yield from (f"--guard={metric}={loss!r}" for metric, loss in self.guard.items())
+        for name in ("target", "steps"):
+            if (value := getattr(self, name)) is not None:
+                yield f"--{name}={value}"
 
-class Optimize(Goal):
+
+class Optimize(Plan):
     """Improve a judge's prompt where it errs and let sealed rows decide once: that is a look, so
     plan first and do not repeat it until it passes. The same call goes on with a run that was
     stopped.
     """
 
     pays: ClassVar[bool] = True
-
-    @property
-    def asks(self) -> str:
-        return self.model
+    accept_reading: Annotated[
+        bool, Field(description="Take the model's reading of the objective; read it out first.")
+    ] = False
 
     def command(self, session: Session) -> Iterator[str]:
-        yield from ("optimize", *self.goal(), *self.options(session))
+        flags = ("--yes",) if self.accept_reading else ()
+        yield from ("optimize", *flags, *self.goal(), *self.options(session))
 
 
 class Export(Arguments):
@@ -259,16 +212,13 @@ class Export(Arguments):
     answer.
     """
 
-    judge: Annotated[Text, Field(description="A judge's name, name@version or YAML file.")]
+    judge: JudgeText
     to: Annotated[Name, Field(description="The tool or format, such as mlflow or messages.")]
-    out: Annotated[
-        Text | None, Field(description="A new folder or file in the folder, where that is allowed.")
-    ] = None
+    out: Annotated[Text | None, Field(description="A new file or folder, where allowed.")] = None
 
     def command(self, session: Session) -> Iterator[str]:
         yield from ("export", "judge", f"--to={self.to}")
-        if self.out is not None:
-            yield f"--out={session.writable(self.out)}"
+        yield from () if self.out is None else (f"--out={session.writable(self.out)}",)
         yield from ("--", session.judge(self.judge))
 
 
