@@ -73,7 +73,7 @@ def shown_verdicts(workspace: Workspace, path: Path, name: str | None = None) ->
             " could tell which of them are sealed",
             hint="add the column `id` of the rows that were judged; `bench --out` writes it",
         )
-    return _without_sealed(workspace, judged, f"rows of {path.name}")
+    return _without_sealed(workspace, judged, f"rows of {path.name}, known by `{KEY_COLUMN}` or id")
 
 
 def _recognisable(row: Row) -> bool:

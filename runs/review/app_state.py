@@ -59,6 +59,8 @@ KEPT_LINES = 5_000
 """Lines of the table of runs."""
 KEPT_EXPORTS = 8
 """Versions of judges that were looked at to be handed over."""
+KEPT_FILES = 60
+"""Data files whose first rows were read."""
 KEPT_SESSIONS = 4
 """Annotators at queues, each with the queue's rows."""
 
@@ -100,7 +102,7 @@ class AppState:
         self.matrices = Kept[Matrix](KEPT_SESSIONS)
         self.chosen_rows = Kept[IntArray](KEPT_EXPORTS)
         """Which rows of a matrix were asked for."""
-        self.columns = Kept[Beginning](KEPT_EXPORTS)
+        self.columns = Kept[Beginning](KEPT_FILES)
         """The first rows of data files whose columns were looked at."""
         self.trials = ModelCards()
         """What came back from models that were tried out."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from ...judges import DataError, InputError
+from ...judges import JudgewrightError
 from ..actions.compare_runs import ComparedSide, parse_side
 from ..reports.run_table import RunLine
 from ..store.journal import RunRecord
-from .app_state import AppState
+from .app_state import AppState, is_large
 from .data_files import find_data_files, resolve_data_file
 from .runs_page import line_of
 from .start_columns import column_names
@@ -57,9 +57,12 @@ def offers_of(state: AppState, data: str = "") -> list[Offer]:
             if line.info.kind == "optimize":
                 offers.append(Offer(ComparedSide(run_id=line.info.run_id, side="before"), line))
     for name in find_data_files(state.root)[:MOST_FILES]:
+        path = resolve_data_file(state.root, name)
+        if is_large(path) and path.name.endswith((".json", ".json.gz")):  # read whole, if at all
+            continue
         try:
-            columns = column_names(state, resolve_data_file(state.root, name))
-        except (DataError, InputError):
+            columns = column_names(state, path)
+        except JudgewrightError:
             continue
         judges = [column.removeprefix("verdicts.") for column in columns if "verdicts." in column]
         judges = [""] if "score" in columns else judges

@@ -21,6 +21,7 @@ from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import Workspace
 from judgewright.runs.store.sealed_rows import seal_first
 
+from ..run_command import invoke
 from .conftest import HEADERS, Elements, Workbench, judged, serving, visit, when_done
 from .test_walk import browser, open_page, sync_api
 from .test_walk import pytestmark as with_browser
@@ -271,7 +272,11 @@ def test_a_verdict_file_stands_beside_runs(
         sides = [parse_side(text) for text in (bench_own.after, name)]
         comparison = compare_runs(place, *sides)
         assert len(place.database.read("SELECT * FROM ledger")) == looks
+        asked_for = (bench_own.after, f"file:{root / 'theirs.jsonl'}", "--json")
+        printed = json.loads(invoke(place, "runs", "show", *asked_for).output)
     assert (comparison.flips.n, len(comparison.flips.rows)) == (len(lines) - 1, 2)
+    assert printed["n"] == len(lines) - 1
+    assert printed["right"] + printed["wrong"] == 2
     assert any("ids" in note for note in comparison.notes)
 
 
