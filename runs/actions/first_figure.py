@@ -155,8 +155,9 @@ def summarize(
 
 
 def _reach(body: Json) -> Reach | None:
-    if body["n"] < LEAST_LABELS:
-        return None
+    kappa = body["metrics"].get("kappa") or {"high": None}
+    if body["n"] < LEAST_LABELS or (kappa["high"] is not None and kappa["high"] < 0):
+        return None  # too few for anything, or labels that may be the other way round
     from .reach import reach_of  # which imports what a gate needs
 
     return reach_of(body)

@@ -47,7 +47,7 @@ def few_labels(reach: Json) -> list[str]:
             f" shown of about {_points(could)}."
         )
     if not reach["steps"] and reach["size"] is not None:
-        return lines
+        return [*lines, "More labels would show smaller ones."]
     if not reach["steps"]:
         return [*lines, f"Even {count(reach['most'])} labels would change little of that."]
     gains = ", with ".join(
@@ -56,7 +56,7 @@ def few_labels(reach: Json) -> list[str]:
     return [
         *lines,
         f"With about {gains.replace(' from', ' more labels it would notice a rise from', 1)},"
-        f" by prompts that also swap {CHURN:.0%} of the errors for new ones.",
+        f" by prompts that also swap {100 * CHURN:.0f} % of the errors for new ones.",
         "Whether one prompt replaces another takes fewer labels, of rows on which the two differ:"
         " judgewright gate --unlabelled.",
     ]
@@ -86,4 +86,5 @@ def rows_to_label(reach: Json) -> int:
         return reach["steps"][0][0]
     wanted = max((need["rows"] for need in reach["guards"]), default=0)
     missing = (wanted / max(reach["holdout"], 1) - 1) * reach["labelled"]
-    return max(LEAST - reach["labelled"], math.ceil(missing / 10) * 10, 0)
+    again = 0 if reach["size"] is None else reach["labelled"]
+    return max(LEAST - reach["labelled"], math.ceil(missing / 10) * 10, again)

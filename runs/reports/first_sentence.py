@@ -97,6 +97,8 @@ def _of_class(share: Json, people: str, judge: str) -> str:
     """Say how many of the rows of a class are called the other, with an interval where they are
     few.
     """
+    if share["count"] == share["of"] > 1:
+        return f"all {count(share['of'])} {people} ones {judge}"
     few = share["of"] < TOO_FEW
     spread = f" ({_spread(share)})" if few and share["low"] is not None else ""
     if not share["count"]:
@@ -109,7 +111,7 @@ def _of_class(share: Json, people: str, judge: str) -> str:
 
 def _of_rows(share: Json, *, spread: bool = True) -> str:
     if share["of"] < TOO_FEW:
-        text = f"{count(share['count'])} of {count(share['of'])} rows"
+        text = f"{count(share['count'])} of {count(share['of'])} row{'s' * (share['of'] != 1)}"
     else:
         text = f"{_percent(share)} of {count(share['of'])} rows"
     if spread and share["of"] < FEW and share["low"] is not None:

@@ -375,6 +375,9 @@ def test_objects_print_as_a_person_would_want_them(here: Path) -> None:
         repr(bench)
         == "Benchmark('same_rooms', model 'Python function', n=48 in 24 groups, coverage 100.0%)"
     )
+    assert bench.summary.agreed is not None
+    assert (bench.summary.agreed.count, bench.summary.agreed.of) == (48, 48)
+    assert bench.summary.to_json()["bad_called_good"]["of"] == 36
     assert "<table" in bench._repr_html_()
     assert str(jw.list_judges()).splitlines()[0].split() == ["judge", "version", "inputs", "scale"]
 

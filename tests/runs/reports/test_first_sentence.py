@@ -235,3 +235,18 @@ def test_published_verdicts_are_counted_as_sklearn_counts_them(name: str) -> Non
     text = " ".join(first_sentences(figure.to_json()))
     assert f"of {fn + tp:,}" in text or f"the {fn + tp} good" in text
     assert f"of {fp + tn:,}" in text or f"the {fp + tn} bad" in text
+
+
+def test_labels_the_other_way_round_are_said_and_no_more_of_them_are_asked_for() -> None:
+    """A judge that agrees less than chance would has no use for more such labels."""
+    people, judge = [1] * 50 + [0] * 50, [0] * 45 + [1] * 5 + [1] * 44 + [0] * 6
+    figure = figure_of(judged_table(people, judge, scale=BINARY))
+    assert "the other way round" in first_sentences(figure.to_json())[0]
+    assert figure.reach is None
+
+
+def test_a_share_that_is_all_or_one_row_reads_well() -> None:
+    """No `100 %`, and no `1 rows`."""
+    lines = said_of(judged_table([1] * 60 + [0] * 40, [1] * 100, scale=BINARY))
+    assert lines[-1] == "It calls all 40 bad ones good, and none of the 60 good ones bad."
+    assert "on 0 of 1 row (" in said_of(judged_table([1], [0], scale=BINARY))[0]
