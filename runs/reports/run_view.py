@@ -9,7 +9,7 @@ written as a character reference.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,10 @@ from ...optimize import BY_GATE
 from ...optimize.word_diff import diff_prompts
 from ..actions.first_figure import first_figure
 from ..actions.flips import BothSides, Flips, flips_of
-from ..actions.reach import reach_of_run
 from ..actions.run_summary import RunSummary
 from ..store.run_command import command_of
 from ..terminal import visible
 from .charts import reliability, run_charts
-from .few_labels import few_labels
 from .first_sentence import first_sentences
 from .numbers import BRIEF
 from .rendering import open_templates
@@ -81,11 +79,10 @@ def parts_of(run: RunSummary) -> dict[str, Part]:
 
 def first_screen(run: RunSummary) -> dict[str, Any]:
     """Return what the figures that stand first name, whatever the run has come to."""
-    measured, reach = run.benchmark, reach_of_run(run)
+    measured = run.benchmark
     return {
         "figures": figures_of(run),
         "found": first_sentences(first_figure(measured).to_json())[:2] if measured else (),
-        "few": few_labels(asdict(reach)) if reach else (),
         "left": budget_left(run),
     }
 
