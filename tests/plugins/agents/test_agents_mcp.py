@@ -283,6 +283,23 @@ def test_the_budget_is_of_all_calls_together(folder: Path) -> None:
     assert KEY not in "".join(map(text_of, answers))
 
 
+def test_calls_at_once_do_not_share_a_budget_twice(folder: Path) -> None:
+    """Three paid calls at the same time spend no more than one may."""
+
+    async def work(session: ClientSession) -> None:
+        async def ask(limit: int) -> None:
+            await session.call_tool("bench", {**ROWS, "model": "paid", "limit": limit})
+
+        async with anyio.create_task_group() as group:
+            for limit in (300, 310, 320):
+                group.start_soon(ask, limit)
+
+    with Server(make_app(Simulated())) as server:
+        variables = models_of(folder, server.base_url)
+        with_server(folder, work, "--budget", "1.00", variables=variables)
+    assert 0.5 < paid(folder) <= 1.0
+
+
 def test_a_cancelled_and_a_killed_call_count_too(folder: Path) -> None:
     """What was sent and not answered is taken from the budget, and the server goes on."""
     with Server(make_app(Simulated(), Faults.parse("latency=0.2"))) as server:
