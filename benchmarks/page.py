@@ -51,6 +51,7 @@ SCROLLED = """(tenth) => {
   const box = document.querySelector('.matrix');
   box.scrollTop = (tenth / 10) * (box.scrollHeight - box.clientHeight);
 }"""
+PAINTED = "() => performance.getEntriesByName('first-contentful-paint').length > 0"
 ROW_IN_SIGHT = """() => {
   const box = document.querySelector('.matrix').getBoundingClientRect();
   return document.elementFromPoint(box.left + 60, Math.min(box.bottom, innerHeight) - 60)?.closest('tr')?.dataset.item === '';
@@ -253,6 +254,8 @@ def open_page(client: httpx.Client, page: Page | None, server: int, name: str, p
 def scroll(page: Page, server: int, origin: str) -> Opened:
     """Scroll the matrix down in ten leaps in Chromium; print what came of it."""
     page.goto(f"{origin}/matrix", wait_until="load")
+    page.wait_for_selector(".matrix", timeout=600_000)
+    page.wait_for_function(PAINTED)
     paint = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
     first, before = float(page.evaluate(paint)), used(server)[0]
     Path(f"/proc/{server}/clear_refs").write_text("5")

@@ -169,6 +169,10 @@ def pair_rows(
     if set(mine).isdisjoint(other_keys) and not (has_texts(before) and has_texts(after)):
         mine, other_keys = ([row.id for row in side.dataset.rows] for side in (before, after))
         notes.append("rows are the same where their ids are: a verdict file has no texts")
+    labelled = [any(row.label is not None for row in s.dataset.rows) for s in (before, after)]
+    # Labels and texts are of the side that has them: a verdict file may have neither.
+    richer = has_texts(after) > has_texts(before) and labelled[1]
+    base = after if richer or labelled == [False, True] else before
     theirs = {key: i for i, key in enumerate(other_keys)}
     rows: list[Row] = []
     answers: tuple[list[Answer], list[Answer]] = ([], [])
@@ -178,15 +182,18 @@ def pair_rows(
         if j is None:
             continue
         row, other = before.dataset.rows[i], after.dataset.rows[j]
-        if _label(before.dataset, row, exact=alike) != _label(after.dataset, other, exact=alike):
+        labels = [
+            _label(side.dataset, one, exact=alike) for side, one in ((before, row), (after, other))
+        ]
+        if labelled[0] == labelled[1] and labels[0] != labels[1]:
             relabelled += 1
             continue
-        rows.append(row)
+        rows.append(row if base is before else replace(other, id=row.id))
         answers[0].append(before.answers[i])
         answers[1].append(replace(after.answers[j], row_id=row.id))
     if not rows:
         raise InputError("the two have no row with the same texts and label that may be shown")
-    dataset = Dataset.of(rows, labels=before.dataset.labels, name=before.dataset.name)
+    dataset = Dataset.of(rows, labels=base.dataset.labels, name=base.dataset.name)
     if not alike:
         notes.append(
             f"{before.judge} answers {scales[0]}, {after.judge} {scales[1]}: compared by yes and no"

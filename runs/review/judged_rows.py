@@ -47,11 +47,16 @@ def judged_rows(
         (answer.score if choice else answer.positive) if isinstance(answer, Verdict) else np.nan
         for answer in judged.answers
     ]
+    labels = [
+        np.nan if row.label is None else row.label if choice else judged.dataset.positive(row)
+        for row in rows
+    ]
     arrays = {
         "keys": _hashed([repr(key).encode() for key in keys_of_rows(judged.dataset)]),
         "ids": _hashed([row.id.encode("utf-8", "surrogatepass") for row in rows]),
         "states": np.array([body[BRIEF]["state"] for _, body in items], np.uint8),
         "decisions": np.array(decisions, np.float64),
+        "labels": np.array(labels, np.float64),
         "cuts": np.array(
             [[codes[name][value] for value in of_rows] for name, of_rows in cuts.items()], np.int16
         ),

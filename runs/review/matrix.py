@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...judges import BoolArray, IntArray
+from ...judges import BoolArray, FloatArray, IntArray
 from ..actions.compare_runs import ComparedSide
-from .judged_rows import ERRS, NO_LABEL, UNSCORED
+from .judged_rows import AGREES, ERRS, NO_LABEL, UNSCORED
 from .row_pages import Json, RowPages
 
 
@@ -63,12 +63,12 @@ class Matrix:
         self._numbers = np.zeros((len(columns), len(order)), np.int64)
         for numbers, of_judge in zip(self._numbers, keys, strict=True):
             numbers[ranks[np.searchsorted(unique, of_judge)]] = np.arange(1, len(of_judge) + 1)
-        # What a judge has not judged is number 0, which the value at the end stands for.
-        pairs = list(zip(self._pages, self._numbers, strict=True))
-        self._states = np.array([np.append(p.arrays["states"], 255)[n - 1] for p, n in pairs])
-        self._decisions = np.array(
-            [np.append(p.arrays["decisions"], np.nan)[n - 1] for p, n in pairs]
-        )
+        self._states = self._of_all("states", UNSCORED + 1).astype(np.uint8)
+        self._decisions = self._of_all("decisions", np.nan)
+        # A verdict file may lack the labels that others have.
+        label = np.fmax.reduce(self._of_all("labels", np.nan), axis=0, initial=np.nan)
+        named = (self._states == NO_LABEL) & ~np.isnan(label)
+        self._states[named] = np.where(self._decisions == label, AGREES, ERRS)[named]
 
     def choose(self, wanted: RowFilter) -> IntArray:
         """Return the positions of the rows that are asked for."""
@@ -97,11 +97,14 @@ class Matrix:
         numbers = self._numbers[:, positions]
         briefs = [p.briefs(n[n > 0].tolist()) for p, n in zip(self._pages, numbers, strict=True)]
         rows: list[Json] = []
-        for key, of_judges in zip(self.keys[positions].tolist(), numbers.T.tolist(), strict=True):
-            cells = [of.get(number) for of, number in zip(briefs, of_judges, strict=True)]
+        for at, of_judges in zip(positions.tolist(), numbers.T.tolist(), strict=True):
+            found = [of.get(number) for of, number in zip(briefs, of_judges, strict=True)]
+            states = self._states[:, at].tolist()
+            cells = [c and {**c, "state": state} for c, state in zip(found, states, strict=True)]
             first = next(cell for cell in cells if cell)
             people = next((cell["people"] for cell in cells if cell and cell["people"]), "")
-            rows.append({**first, "key": f"{key:016x}", "people": people, "cells": cells})
+            key = f"{int(self.keys[at]):016x}"
+            rows.append({**first, "key": key, "people": people, "cells": cells})
         return rows
 
     def find(self, key: str) -> int | None:
@@ -119,6 +122,14 @@ class Matrix:
         """Return for each judge on how many labelled rows it errs, and of how many."""
         states = self._states[:, positions]
         return [(int((of == ERRS).sum()), int((of < NO_LABEL).sum())) for of in states]
+
+    def _of_all(self, name: str, missing: float) -> FloatArray:
+        """Return a value of each judge for each row, shape (judges, rows); what is missing is
+        number 0, which the value at the end stands for.
+        """
+        pairs = zip(self._pages, self._numbers, strict=True)
+        values = [np.append(pages.arrays[name], missing)[numbers - 1] for pages, numbers in pairs]
+        return np.array(values, np.float64).reshape(self._numbers.shape)
 
     def _in_slice(self, name: str) -> BoolArray:
         inside = np.zeros(len(self.keys), np.bool_)
@@ -140,7 +151,7 @@ class Matrix:
         return found
 
 
-def _differ(decisions: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> BoolArray:
+def _differ(decisions: FloatArray) -> BoolArray:
     return np.fmax.reduce(decisions) > np.fmin.reduce(decisions)
 
 

@@ -267,6 +267,19 @@ def test_a_verdict_file_stands_beside_runs(
         shown = client.get(f"/matrix/rows?judge={name}").text + flips
     assert re.findall(r'aria-label="Row ([^"]+)"', flips) == [line["id"] for line in lines[:2]]
     assert [one for one in hidden if f">{one}<" in shown] == []
+    plain = [{k: v for k, v in line.items() if k != "label"} for line in lines]
+    unlabelled = write(root, "unlabelled.jsonl", plain)
+    with Workspace(root) as place:
+        for one, other in ((unlabelled, bench_own.after), (bench_own.after, unlabelled)):
+            comparison = compare_runs(place, parse_side(one), parse_side(other))
+            assert (comparison.flips.n, len(comparison.flips.rows)) == (len(lines) - 1, 2)
+            assert all(flip.inputs for flip in comparison.flips.rows)
+    with visit(root) as client:
+        query = urlencode([("judge", unlabelled), ("judge", bench_own.after)])
+        wrong = {side.dataset.rows[i].id for i in side.scored[side.wrong]}
+        wrong = (wrong ^ {line["id"] for line in lines[:2]}) - {lines[5]["id"]}
+        assert set(ids(client, f"{query}&rows={quote(unlabelled)}")) == wrong
+        assert "✗" not in client.get(f"/matrix/rows?judge={unlabelled}").text
     with Workspace(root) as place:
         looks = len(place.database.read("SELECT * FROM ledger"))
         sides = [parse_side(text) for text in (bench_own.after, name)]
@@ -304,6 +317,7 @@ def test_a_file_of_several_judges_is_compared_with_itself(tmp_path: Path) -> Non
     del lines[3]["label"]
     body = "".join(json.dumps(line) + "\n" for line in lines).encode()
     with visit(tmp_path) as client:
+        assert "No judge has verdicts" in client.get("/matrix").text
         files = {"data": ("graded.jsonl", body)}
         answer = client.post("/compare/upload", files=files, headers=HEADERS)
         assert answer.headers["location"] == "/compare?run=file%3Adata%2Fgraded.jsonl"
