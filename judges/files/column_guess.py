@@ -44,10 +44,12 @@ LOOKED_AT = 200
 _LEAST, _MARGIN = 0.2, 0.12
 """The score from which a column is proposed; what the next best assignment must lose for it to be
 sure."""
-_CONTENT_ALONE = 0.3
+_CONTENT_ALONE, _KNOWN_AS_OTHER = 0.3, 0.26
+"""What contents are worth under a name that says nothing, and under one that says something else.
+"""
 _MOST_LABELS = 20
 _ROLES = ("label", "id", "group")
-_NOT_ASKED_FOR, _NEEDED = 0.9, 0.45
+_NOT_ASKED_FOR, _NEEDED, _LABEL_NEEDED = 0.9, 0.7, 0.45
 """What the score of a role is worth that nobody asked for, and what one that is needed has more."""
 
 
@@ -286,7 +288,7 @@ def _content(cells: Sequence[Cell]) -> _Content:
         length=length,
         asks=sum(text.endswith(("?", "？", "か。", "か")) for text in texts) > len(texts) / 2,
         repeats=repeats and length < 40,
-        why="few short values" if short and len(different) <= _MOST_LABELS else "texts",
+        why="few short values" if short and len(different) <= _MOST_LABELS else "",
     )
 
 
@@ -348,7 +350,8 @@ def _assigned(
     scores = np.zeros((len(every), len(columns) + len(every)))
     for at, role in enumerate(every):
         row = _scores(role, {name: contents[name] for name in columns})
-        more = _NEEDED * (row >= _LEAST) if role not in ("id", "group") else 0.0
+        worth = {"id": 0.0, "group": 0.0, "label": _LABEL_NEEDED}.get(role, _NEEDED)
+        more = worth * (row >= _LEAST)
         scores[at, : len(columns)] = row + more if at < len(roles) else row * _NOT_ASKED_FOR
 
     total, chosen = _best(scores)
@@ -393,19 +396,19 @@ def _best(scores: FloatArray) -> tuple[float, list[int]]:
 def _why(role: str, name: str, content: _Content, near: Sequence[str]) -> str:
     by_name = name_score(name, role)
     why = "its name" if by_name >= SURE else "its name in part" if by_name else "its contents alone"
-    if role == "label" or not by_name:
-        why += f" ({content.why})" if role == "label" or content.why != "texts" else ""
+    if role == "label" and content.why:
+        why += f" ({content.why})"
     return f"{why}, but {', '.join(near)} is nearly as good" if near else why
 
 
 def _score(role: str, name: str, content: _Content, longest: float) -> float:
     by_name = name_score(name, role)
-    if role in _ROLES or role == "verdict":
+    if role in _ROLES or concept_of(role) == "verdict":
         fits = {"id": content.id, "group": content.group}.get(role, content.label)
         if role == "label" and not by_name and not says_something(name):
             return _CONTENT_ALONE * fits
         # What may stay empty takes no column from what is needed.
-        return by_name * fits * (1 if role == "label" else 0.6)
+        return by_name * fits * (0.6 if role in ("id", "group", "verdict") else 1)
     fits = content.text
     match concept_of(role):
         case "source":
@@ -417,8 +420,8 @@ def _score(role: str, name: str, content: _Content, longest: float) -> float:
             fits *= 0.7 if content.asks else 1
     if content.repeats and content.length < 15:
         fits *= 0.5
-    if not by_name and not says_something(name) and content.text == 1 and role not in TEXTS[4:]:
-        return _CONTENT_ALONE * fits
+    if not by_name and content.text == 1 and role not in TEXTS[4:]:
+        return (_KNOWN_AS_OTHER if says_something(name) else _CONTENT_ALONE) * fits
     return by_name * fits
 
 

@@ -79,8 +79,8 @@ def words_of_name(name: str) -> tuple[str, ...]:
 @cache
 def concept_of(role: str) -> str:
     """Return what a role of a judge is, as the table has it; the role itself where it has none."""
-    if role in name_table().names:
-        return role
+    if role in name_table().names or role == "score":
+        return "verdict" if role == "score" else role
     best = max(TEXTS, key=lambda concept: concept_score(words_of_name(role), concept))
     return best if concept_score(words_of_name(role), best) >= SURE else role
 

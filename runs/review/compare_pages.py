@@ -7,23 +7,28 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlencode
 
+import orjson
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from ...judges import InputError, JudgewrightError
+from ...judges.files import Problems, read_records
 from ...judges.prompt import check_name
 from ...optimize.word_diff import diff_prompts
 from ..actions.compare_runs import FILE, ComparedSide
-from .app_state import AppState
+from .app_state import AppState, is_large
+from .data_files import resolve_data_file
 from .errors import words_of
 from .flip_pages import DIRECTIONS
+from .forms import field_of
 from .paged import Paged
 from .routes import Address, AsyncAddress
 from .row_data import changes_of, flip_of
 from .row_pages import Json
 from .runs_page import line_of
 from .sides import offers_of, read_side
-from .uploads import keep_upload
+from .start_columns import OF_INPUT, PICK, column_table, guess_of, picked_columns
+from .uploads import keep_rows, keep_upload
 
 MOST = 6
 """Judges that are compared at once."""
@@ -89,8 +94,44 @@ def flips(state: AppState, request: Request) -> Response:
 
 
 def _offer(state: AppState, sides: list[ComparedSide]) -> Response:
-    ticked = {side.name for side in sides}
-    return state.page("compare_choose.html", offers=offers_of(state), ticked=ticked)
+    ticked, offers = {side.name for side in sides}, offers_of(state)
+    others = ticked - {one.side.name for one in offers}
+    unread = [side.file for side in sides if side.file and side.name in others]
+    columns = None
+    if unread:
+        path = resolve_data_file(state.root, unread[0])
+        columns = column_table(guess_of(state, path, ("score",), label_needed=False), {})
+    return state.page(
+        "compare_choose.html",
+        offers=offers,
+        ticked=ticked,
+        columns=columns,
+        file=unread[0] if unread else "",
+    )
+
+
+def rename(state: AppState, request: Request) -> Response:
+    """Keep a copy of a verdict file whose columns have the usual names, and offer it."""
+    path = resolve_data_file(state.root, field_of(request, "file"))
+    chosen = picked_columns(request.state.form.get(PICK, ()))
+    usual = {"id_": "id", "group": "group_id"}
+    names = {
+        column: usual.get(role, role.removeprefix(OF_INPUT)) for role, column in chosen.items()
+    }
+    if "score" not in names.values():
+        raise InputError("no column is chosen as the judge's score")
+    if is_large(path):
+        raise InputError(f"{path.name} is too large to be copied: name its columns in the file")
+    problems, lines = Problems(path), list[bytes]()
+    for record in read_records(path, problems):
+        cells = record.fields.items()
+        kept = {name: cell for name, cell in cells if name not in {*names, *names.values()}}
+        lines.append(
+            orjson.dumps(kept | {names[name]: cell for name, cell in cells if name in names})
+        )
+    problems.check()
+    name = keep_rows(state.root, f"{path.stem}-columns.jsonl", b"\n".join([*lines, b""]))
+    return RedirectResponse(f"/compare?{urlencode({'run': f'{FILE}{name}'})}", 303)
 
 
 def _query(sides: list[ComparedSide]) -> str:
@@ -122,5 +163,6 @@ async def upload(state: AppState, request: Request) -> Response:
 ADDRESSES = (
     Address("/compare", compare),
     Address("/compare/flips", flips),
+    Address("/compare/columns", rename, "POST"),
     AsyncAddress("/compare/upload", upload, "POST"),
 )

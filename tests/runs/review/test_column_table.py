@@ -41,3 +41,24 @@ def test_a_queue_of_the_usual_columns_is_made_at_once(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text(ROWS.replace("context,answer", "source,statement"))
     with visit(tmp_path) as desk:
         assert desk.post("/label", data=FORM, headers=HEADERS).status_code == 303
+
+
+def test_a_verdict_file_with_other_columns_is_offered_once_they_are_said(tmp_path: Path) -> None:
+    """A copy with the usual names is kept; the file itself stays as it is."""
+    content = b"row_id,judge_score,human_label\na,1,1\nb,0,1\n"
+    with visit(tmp_path) as desk:
+        files = {"data": ("verdicts.csv", content)}
+        sent = desk.post("/compare/upload", files=files, headers=HEADERS)
+        shown = desk.get(sent.headers["location"]).text
+        picks = ["column-score=judge_score", "label=human_label", "id_=row_id"]
+        for pick in picks:
+            assert f'<option value="{pick}" selected>' in shown
+        form = {"file": "data/verdicts.csv", "pick": picks}
+        kept = desk.post("/compare/columns", data=form, headers=HEADERS)
+        assert kept.status_code == 303
+        assert "Columns of" not in desk.get(kept.headers["location"]).text
+        refused = desk.post("/compare/columns", data={**form, "pick": picks[1:]}, headers=HEADERS)
+        assert "no column is chosen as the judge&#39;s score" in refused.text
+    [copy] = (tmp_path / "data").glob("*.jsonl")
+    assert copy.read_text().splitlines()[0] == '{"id":"a","score":"1","label":"1"}'
+    assert (tmp_path / "data" / "verdicts.csv").read_bytes() == content
