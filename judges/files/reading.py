@@ -144,7 +144,10 @@ def _label_scale(
     if required and all(draft.label is None for draft in table.drafts):
         raise DataError(
             f"{table.path}: no row has a label in column {column!r}",
-            hint="name it with --label COLUMN",
+            hint=(
+                "name it with --label COLUMN; or give labels, a hundred are a beginning:"
+                f" judgewright label --rows {table.path} --next 100"
+            ),
         )
     if stated is not None:
         _check_labels(table, column, stated, "check --label-scale")

@@ -161,6 +161,7 @@ def _say(
         summary=result.summary,
         notes=notes,
         data=data,
+        decides=result.ranked is None,
     )
     for value, part in result.by.items():
         say_benchmark(part, title=f"{options.by} = {value}", brief=True)

@@ -259,3 +259,21 @@ def test_a_kept_rule_decides_in_bench_and_goes_with_the_export(
     body = json.loads(text)
     assert body["rule"]["version"] == fitted["rule"]["version"]
     assert body["rule"]["calibration"] is not None
+
+
+def test_a_ranking_says_nothing_of_decisions_and_rows_without_a_label_lead_to_labels(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ranks are no yes and no; a file without a label names the command that gives some."""
+    lines: list[dict[str, object]] = [
+        {"query": f"tea {q}", "passage": f"tea {i}", "label": i % 2, "group_id": f"q{q}"}
+        for q in range(3)
+        for i in range(4)
+    ]
+    write(folder / "rows.jsonl", lines)
+    ranked = "bench context_relevance rows.jsonl --model simulated --listwise 3/2"
+    assert run(*shlex.split(ranked)) == 0
+    assert "agrees with people" not in capsys.readouterr().out
+    write(folder / "bare.jsonl", [{**line, "label": None} for line in lines])
+    assert run(*shlex.split("bench context_relevance bare.jsonl --model simulated")) == 2
+    assert "judgewright label --rows bare.jsonl --next 100" in capsys.readouterr().err
