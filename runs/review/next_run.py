@@ -51,7 +51,9 @@ def next_run(state: AppState, request: Request) -> Response:
             f"the comments have {len(objective):,} characters; an objective has {MOST_CHARACTERS:,}"
             " at most"
         )
-    fields = _filled_in(state, run, objective, again=field_of(request, "gate_anyway") == "yes")
+    fields = _filled_in(state, run, objective)
+    if field_of(request, "gate_anyway") == "yes":
+        fields["gate_anyway"] = "yes"
     return RedirectResponse(f"/start?{urlencode(fields)}", 303)
 
 
@@ -59,12 +61,8 @@ def _sentence(words: str) -> str:
     return words if words[-1] in ".!?。！？" else f"{words}."
 
 
-def _filled_in(state: AppState, run: RunSummary, objective: str, *, again: bool) -> dict[str, str]:
-    """Return the fields of the form by name.
-
-    Args:
-        again: Whether the gate is to be asked whatever its chance.
-    """
+def _filled_in(state: AppState, run: RunSummary, objective: str) -> dict[str, str]:
+    """Return the fields of the form by name."""
     config = run.config
     models = describe_models(state.environment.in_workspace(state.root))
     model_names = {SIMULATED, *(model.name for model in models if model.named is not None)}
@@ -89,8 +87,6 @@ def _filled_in(state: AppState, run: RunSummary, objective: str, *, again: bool)
     if config.proposer != "human":  # who wrote that run's prompt is not there to write the next
         fields["proposer"] = config.proposer
     fields |= _goal_of(state, run, objective)
-    if again:
-        fields["gate_anyway"] = "yes"
     return {name: value for name, value in fields.items() if value}
 
 
