@@ -67,6 +67,7 @@ def _filled_in(state: AppState, run: RunSummary, objective: str) -> dict[str, st
     models = describe_models(state.environment.in_workspace(state.root))
     model_names = {SIMULATED, *(model.name for model in models if model.named is not None)}
     fields = {
+        "way": "improve",
         "objective": objective,
         "judge": config.judge.name,
         "data": _data_below(state.root, Path(config.data)),
