@@ -8,6 +8,7 @@ import difflib
 import itertools
 import math
 import re
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -34,6 +35,8 @@ from .problems import Problems, shorten
 from .records import Cell, Record, read_records
 from .rows_in_memory import RowSource, kind_of
 
+_SHORT = 32
+"""Characters of a value that may stand in many rows, such as a language."""
 _INTEGER = re.compile(r"-?(0|[1-9]\d{0,17})", re.ASCII)
 _PADDED = re.compile(r"[+-]?0\d")
 _MOST_COLUMNS_FILLED = 1000
@@ -370,6 +373,8 @@ def as_text(value: Cell) -> str | None:
 
 
 def _scalar(value: Cell) -> Cell:
+    if type(value) is str and len(value) <= _SHORT:
+        return sys.intern(value)  # a value that stands in many rows is there once
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

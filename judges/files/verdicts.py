@@ -172,20 +172,26 @@ def _judged_dataset(
     simulated = any(draft.meta.get("simulated") is True for draft in table.drafts)
     outputs = output_columns(table.drafts, columns.score, grading.occurring)
     rationale = columns.rationale or RATIONALE
-    answers = tuple(_answer(row, grading.scores, rationale) for row in rows)
-    drafts = [row.draft for row in reversed(rows)]
-    rows.clear()
+    answers: list[Answer] = []
     if not matrix:
-        table.drafts.clear()  # so that each goes as its row is made: half of a large file's memory
+        table.drafts.clear()  # so that each goes as its row is made
+    rows.reverse()
+
+    def made() -> Iterator[Row]:
+        while rows:
+            row = rows.pop()
+            answers.append(_answer(row, grading.scores, rationale))
+            yield _row(row.draft)
+
     dataset = Dataset.of(
-        (_row(drafts.pop()) for _ in range(len(drafts))),
+        made(),
         labels=grading.labels,
         name=name_of(table.path),
         notes=notes,
     )
     return JudgedDataset(
         dataset=replace(dataset, group_text=group_text),
-        answers=answers,
+        answers=tuple(answers),
         scale=grading.scores,
         judge=name if matrix else table.path.name,
         model=model if not models and isinstance(model, str) else "",  # that every row names
