@@ -184,7 +184,11 @@ def guess_columns(
     wrong = misleading_column(rows, {*inputs} - said.keys())
     very = {role: role for role in roles if role in header and not (wrong and role == wrong[0])}
     fixed = {**very, **said}
-    found = _assigned([role for role in roles if role not in fixed], header, contents, fixed)
+    form = "" if needed <= fixed.keys() else form_of(header, cells)
+    found = {role: ColumnGuess(role=role, why="the file holds no rows") for role in roles}
+    if not form:
+        free = [role for role in roles if role not in fixed]
+        found |= _assigned(free, header, contents, fixed)
     for role, column in fixed.items():
         found[role] = ColumnGuess(role=role, column=column, sure=True, why="its name", named=True)
     guesses = [replace(found[role], needed=role in needed) for role in roles]
@@ -194,7 +198,7 @@ def guess_columns(
         inputs=tuple(inputs),
         values={name: _first_values(cells[name]) for name in header},
         labels=_label_values(cells[label]) if label else {},
-        form="" if needed <= fixed.keys() else form_of(header, cells),
+        form=form,
     )
 
 

@@ -513,6 +513,7 @@ def test_pairs_and_conversations_are_said_to_be_such(desk: TestClient) -> None:
     shown = desk.get("/start", params=form()).text
     assert "This file holds no rows for a judge" in shown
     assert "write two rows for each pair" in shown
+    assert "is neither a number" not in shown
 
 
 @pytest.mark.parametrize(
