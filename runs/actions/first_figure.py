@@ -155,8 +155,9 @@ def summarize(
 
 
 def _reach(body: Json) -> Reach | None:
-    kappa = body["metrics"].get("kappa") or {"high": None}
-    if body["n"] < LEAST_LABELS or (kappa["high"] is not None and kappa["high"] < 0):
+    kappa: Json = body["metrics"].get("kappa") or {}
+    below_chance = kappa.get("high") is not None and kappa["high"] < 0
+    if body["n"] < LEAST_LABELS or below_chance:
         return None  # too few for anything, or labels that may be the other way round
     from .reach import reach_of  # which imports what a gate needs
 
