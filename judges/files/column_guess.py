@@ -261,6 +261,9 @@ class _Content(NamedTuple):
 
     text: float
     label: float
+    decides: bool
+    """Whether every value is a word of a decision, such as yes and no, or a number in their place.
+    """
     id: float
     group: float
     length: float
@@ -273,20 +276,23 @@ def _content(cells: Sequence[Cell]) -> _Content:
     texts = [str(cell).strip() for cell in cells if cell is not None]
     texts = [text for text in texts if text.casefold() not in MISSING]
     if not texts:
-        return _Content(0.5, 0.3, 0, 0, 0, asks=False, repeats=False, why="empty")
+        return _Content(0.5, 0.3, False, 0, 0, 0, asks=False, repeats=False, why="empty")
     different = dict.fromkeys(texts)
     length = float(np.mean([_length(text) for text in texts]))
     numbers = sum(number_of(text) is not None for text in texts) / len(texts)
     words = sum(" " in text or _is_eastern(text) for text in texts) / len(texts)
     boolean = all(isinstance(cell, bool) for cell in cells if cell is not None)
     text = 0.1 if boolean else 0.3 if numbers > 0.5 else 1.0 if words > 0.5 else 0.5
-    text = 0.2 if _looks_coded(texts) else text
+    grades = _grades(list(different))
+    decides = 1 < len(different) == len(grades)
+    text = 0.2 if _looks_coded(texts) else 0.1 if decides else text
     repeats = len(texts) >= 4 and len(different) <= len(texts) / 2
     unique = len(different) == len(texts)
     short = length <= 60
     return _Content(
         text=text,
-        label=_label_content(texts, list(different), length),
+        label=_label_content(texts, list(different), grades, length),
+        decides=decides,
         id=1.0 if unique and short and words < 0.5 else 0.0,
         group=1.0 if 1 < len(different) < len(texts) and short else 0.0,
         length=length,
@@ -296,26 +302,35 @@ def _content(cells: Sequence[Cell]) -> _Content:
     )
 
 
-def _label_content(texts: Sequence[str], different: Sequence[str], length: float) -> float:
-    if length > 40 or len(different) > _MOST_LABELS:
-        values = [number_of(text) for text in different]
-        share = all(value is not None and 0 <= value <= 1 for value in values)
-        return 0.7 if share else 0.3 if texts[0].startswith("[") and length < 40 else 0.0
+def _grades(different: Sequence[str]) -> list[float]:
+    """Return the values that can be read as labels; none of many or long ones."""
+    if len(different) > _MOST_LABELS or max(map(len, different)) > 40:
+        return []
     words = words_in(different, WORDS)
     grades: list[float] = []
     for text in different:
         with suppress(ValueError):
             grade = read_grade(text, words)
             grades += [] if grade is None else [grade]
+    return grades
+
+
+def _label_content(
+    texts: Sequence[str], different: Sequence[str], grades: Sequence[float], length: float
+) -> float:
+    if length > 40 or len(different) > _MOST_LABELS:
+        values = [number_of(text) for text in different]
+        share = all(value is not None and 0 <= value <= 1 for value in values)
+        return 0.7 if share else 0.3 if texts[0].startswith("[") and length < 40 else 0.0
     # A column that says the same of every row may be anything.
     varies = 0.4 if len(different) == 1 < len(texts) else 1
     if len(grades) < len(different):
         few = len(different) <= 8 and all(len(text) < 30 for text in different)
-        return (0.7 if few else 0.2) * varies
+        return (0.4 if few else 0.2) * varies
     if not grades or min(grades) < -10 or max(grades) > 100:
         return 0.1
     whole = all(grade == int(grade) and grade <= 10 for grade in grades)
-    return (1.0 if whole else 0.8) * varies
+    return (1.0 if whole else 0.6) * varies
 
 
 def _length(text: str) -> int:
@@ -359,6 +374,7 @@ def _assigned(
         scores[at, : len(columns)] = row + more if at < len(roles) else row * _NOT_ASKED_FOR
 
     total, chosen = _best(scores)
+    chosen_columns = {at for at in chosen[: len(roles)] if at < len(columns)}
     found: dict[str, ColumnGuess] = {}
     for at, role in enumerate(roles):
         column_at = chosen[at]
@@ -376,12 +392,29 @@ def _assigned(
         bad = role == "label" and bool({*words_of_name(name)} & name_table().one_is_bad)
         if bad:
             why += "; if 1 is bad, add --label-scale low-probability"
-        sure = not near and not bad and name_score(name, role) >= SURE
+        others_of_text = contents.keys() - fixed.values() - {columns[at] for at in chosen_columns}
+        sure = (
+            not near
+            and not bad
+            and name_score(name, role) >= SURE
+            and _could_be(role, contents[name], [contents[one] for one in others_of_text])
+        )
         if role in ("id", "group") and not sure:
             found[role] = ColumnGuess(role=role, why="no column is surely it")
         else:
             found[role] = ColumnGuess(role=role, column=name, sure=sure, why=why, others=near)
     return found
+
+
+def _could_be(role: str, content: _Content, left: Sequence[_Content]) -> bool:
+    """Whether the cells say nothing against the name: a label that can be read as one, a source
+    beside which no far longer text is left.
+    """
+    if role == "label":
+        return content.label >= 0.5
+    if concept_of(role) != "source":
+        return True
+    return not any(one.text == 1 and one.length > 2 * content.length for one in left)
 
 
 def _scores(role: str, contents: Mapping[str, _Content]) -> FloatArray:
@@ -409,8 +442,9 @@ def _score(role: str, name: str, content: _Content, longest: float) -> float:
     by_name = name_score(name, role)
     if role in _ROLES or concept_of(role) == "verdict":
         fits = {"id": content.id, "group": content.group}.get(role, content.label)
-        if role == "label" and not by_name and not says_something(name):
-            return _CONTENT_ALONE * fits
+        if role == "label" and not by_name:
+            nothing_said = content.decides or not says_something(name)
+            return _CONTENT_ALONE * fits if nothing_said else 0.0
         # What may stay empty takes no column from what is needed.
         return by_name * fits * (0.6 if role in ("id", "group", "verdict") else 1)
     fits = content.text

