@@ -31,11 +31,11 @@ def few_labels(reach: Json) -> list[str]:
             f" new one ({_points(reach['perfect'])} of {name}), and hardly any other"
         )
     else:
-        shows = "even a prompt without an error it would notice less than four times in five"
+        shows = "too few to notice even a prompt without an error four times in five"
     one = reach["labelled"] == 1
     labels = "1 label leaves" if one else f"{count(reach['labelled'])} labels leave"
     lines = [
-        f"{labels} a gate {count(reach['holdout'])} sealed rows: {shows}.",
+        f"{labels} a gate a holdout of {count(reach['holdout'])} rows: {shows}.",
         f"{name.capitalize()} is {number(reach['now']['value'], 2)} now"
         f" ({interval(reach['now'])}).",
     ]
@@ -43,7 +43,7 @@ def few_labels(reach: Json) -> list[str]:
         could = need["margin"] * math.sqrt(need["rows"] / max(reach["holdout"], 1))
         lines.append(
             f"To show that {need['metric']} falls by at most {_points(need['margin'])} takes about"
-            f" {count(need['rows'])} sealed rows, if it does not fall at all; with these it can be"
+            f" {count(need['rows'])} holdout rows, if it does not fall at all; with these it can be"
             f" shown of about {_points(could)}."
         )
     if not reach["steps"] and reach["size"] is not None:

@@ -70,7 +70,7 @@ def test_every_number_that_is_said_is_reckoned(n: int, skill: float) -> None:
         return
     body = asdict(reach)
     text = " ".join(few_labels(body))
-    assert text.startswith(f"{n:,} labels leave a gate {sealed_of(n):,} sealed rows")
+    assert text.startswith(f"{n:,} labels leave a gate a holdout of {sealed_of(n):,} rows")
     assert f" is {reach.now['value']:.2f} now" in text
     sizes = [gain for _, gain in reach.steps]
     assert sizes == sorted(sizes, reverse=True)

@@ -55,7 +55,7 @@ def test_a_bench_begins_with_its_sentence_and_leads_to_the_rows_to_label(place: 
         lead = re.findall(r'<p class="lead">(.*?)</p>', page)[0]
         assert lead.startswith(("The simulated model (made up) agrees", "These rows do not show"))
         assert "What these labels can show" in page
-        assert "60 labels leave a gate 27 sealed rows" in page
+        assert "60 labels leave a gate a holdout of 27 rows" in page
         fields = dict(re.findall(r'name="(data|next|run|annotator)" value="([^"]*)"', page))
         assert fields["data"] == "rows.jsonl"
         status, there = post(desk, "/label", **fields | {"annotator": "ada"})
