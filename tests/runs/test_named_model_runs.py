@@ -158,7 +158,7 @@ def test_a_run_is_resumed_with_the_settings_it_began_with(
     }
     assert len(user.judge.seen) + len(user.writer.seen) == len(requests) - before
     assert user.run("runs", "show", "latest", "--flips") == 0
-    assert "validation rows" in capsys.readouterr().out
+    assert "open rows" in capsys.readouterr().out
 
 
 def test_nothing_is_said_where_nothing_changed(
