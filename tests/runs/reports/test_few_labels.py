@@ -111,7 +111,7 @@ def test_a_guard_that_wants_more_rows_is_said_with_what_could_be_shown() -> None
     (need,) = reach.guards
     assert need.rows is not None
     line = next(line for line in few_labels(asdict(reach)) if line.startswith("To show that"))
-    assert f"takes about {need.rows:,} sealed rows" in line
+    assert f"takes about {need.rows:,} holdout rows" in line
     could = 5 * (need.rows / reach.holdout) ** 0.5
     assert line.endswith(f"of about {could:.0f} points.")
 
