@@ -294,16 +294,9 @@ def test_help_imports_neither_numpy_nor_the_optimizer(command: str) -> None:
 )
 def test_light_commands_import_neither_numpy_nor_the_client(command: str, tmp_path: Path) -> None:
     """A list of prompts or runs needs the workspace only, so that it comes at once."""
-    code = (
-        f"import sys; from judgewright.runs.cli import cli; cli.main({command.split()},"
-        " standalone_mode=False); heavy = ('numpy', 'pandas', 'openai',"
-        " 'judgewright.optimize.loop', 'judgewright.judges.models.client'); print([m for m in"
-        " heavy if m in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
-    )
-    assert done.stdout.splitlines()[-1] == "[]"
+    heavy = ["numpy", "pandas", "openai"]
+    heavy += ["judgewright.optimize.loop", "judgewright.judges.models.client"]
+    assert _imported(command.split(), heavy, tmp_path) == "[]"
 
 
 def test_a_bench_of_a_row_imports_neither_the_gate_nor_the_optimizer(tmp_path: Path) -> None:
@@ -311,16 +304,21 @@ def test_a_bench_of_a_row_imports_neither_the_gate_nor_the_optimizer(tmp_path: P
     row = '{"id": "a", "source": "It has 4 rooms.", "statement": "It has 4 rooms.", "label": 1}'
     (tmp_path / "rows.jsonl").write_text(row)
     words = ["bench", "groundedness", "rows.jsonl", "--model", "simulated"]
+    parts = ["optimize.holdout.gate", "optimize.proposers", "runs.store.run_config"]
+    parts += ["slices.find", "slices.slice"]
+    assert _imported(words, [f"judgewright.{part}" for part in parts], tmp_path) == "[]"
+
+
+def _imported(words: list[str], heavy: list[str], folder: Path) -> str:
+    """Run a command by its words; return which of the modules it imported, as a printed list."""
     code = (
         f"import sys; from judgewright.runs.cli import cli; cli.main({words},"
-        " standalone_mode=False); heavy = ('optimize.holdout.gate', 'optimize.proposers',"
-        " 'runs.store.run_config', 'slices.find', 'slices.slice'); print([m for m in heavy"
-        " if f'judgewright.{m}' in sys.modules])"
+        f" standalone_mode=False); print([m for m in {heavy} if m in sys.modules])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder
     )
-    assert done.stdout.splitlines()[-1] == "[]"
+    return done.stdout.splitlines()[-1]
 
 
 def test_choices_that_a_command_writes_out_are_those_of_the_code() -> None:

@@ -28,7 +28,7 @@ from judgewright.runs.reports.first_sentence import first_sentences
 from ... import judged_tables
 
 GRADED, CHOICE = OutputScale(), OutputScale(kind="choice", labels=("billing", "technical", "other"))
-PUBLISHED = Path("/work/shared/data/verdicts")
+PUBLISHED = Path(__file__).resolve().parents[4] / "shared" / "data" / "verdicts"
 
 
 def judged_table(people: ArrayLike, judge: ArrayLike, *, scale: OutputScale) -> JudgedDataset:
