@@ -317,7 +317,7 @@ def test_the_workflow_and_the_hook_of_the_page_ask_what_the_page_explains() -> N
 ENVIRONMENTS = ROOT / ".verify"
 """One environment for each tool; `make verify-exports` installs them."""
 RUN = (
-    *("json", "messages", "jinja", "python", "dspy", "mlflow", "trulens"),
+    *("jinja", "python", "dspy", "mlflow", "trulens"),
     *(
         "azure",
         "braintrust",

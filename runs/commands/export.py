@@ -81,7 +81,7 @@ def export() -> None:
 
 
 @export.command(
-    epilog="Example:  judgewright export groundedness --to messages --out groundedness.json"
+    epilog="Example:  judgewright export groundedness --to yaml --out groundedness.yaml"
 )
 @click.argument("judge")
 @takes("target", REQUIRED, "The tool or format.", type=_TargetName(), flag="--to")

@@ -41,8 +41,10 @@ TARGETS: dict[str, Target] = {
 }
 """Every target by the name that `--to` takes."""
 GONE = {
+    "json": "the judge as data is judge.json of --to python: export to python instead",
+    "messages": "messages with open fields are those of --to jinja: export to jinja instead",
     "openai": "OpenAI shuts down its Evals service, where these graders ran, on 30 November 2026: "
-    "export to promptfoo, openevals or python instead"
+    "export to promptfoo, openevals or python instead",
 }
 """Targets that there were, and where their users go."""
 

@@ -1,7 +1,6 @@
 """Render rows with a plain export, as a person's own code would: `plain.py EXPORT CASES ANSWER`."""
 
 import json
-import re
 import sys
 
 from script_shared import ask_cases, load_module, read_cases, write_answer
@@ -46,21 +45,7 @@ def check_jinja(path, cases):
     write_answer(f"Jinja2 {jinja2.__version__}", rendered=rendered)
 
 
-def check_json(path, cases):
-    """Check the messages, the last of which is filled by one replacement."""
-    body = json.loads(path.read_text(encoding="utf-8"))
-    *fixed, last = body["messages"] if isinstance(body, dict) else body
-    placeholder = re.compile(
-        "|".join(r"\{\{" + name + r"\}\}" for name in cases["judge"]["inputs"])
-    )
-    rendered = []
-    for row in cases["rows"]:
-        content = placeholder.sub(lambda match, row=row: row[match.group()[2:-2]], last["content"])
-        rendered.append([*fixed, {"role": last["role"], "content": content}])
-    write_answer("one re.sub", rendered=rendered)
-
-
-CHECKS = {"yaml": check_yaml, "jinja": check_jinja, "json": check_json, "messages": check_json}
+CHECKS = {"yaml": check_yaml, "jinja": check_jinja}
 
 
 def main():

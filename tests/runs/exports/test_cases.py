@@ -164,7 +164,7 @@ def test_what_an_embeddings_model_chooses_is_refused(context) -> None:
 
 
 @pytest.mark.parametrize("name", ["near", "fixed", "random"])
-@pytest.mark.parametrize("target", ["jinja", "messages", "langfuse", "mlflow"])
+@pytest.mark.parametrize("target", ["jinja", "langfuse", "mlflow"])
 def test_a_prompt_that_is_one_text_has_the_first_cases_and_says_so(
     target: str, name: str, context
 ) -> None:

@@ -21,7 +21,7 @@ from judgewright.runs.exports.target import LOW_IS_GOOD
 
 from .exported_judge import judge_data
 
-PLAIN = ("yaml", "json", "messages", "jinja", "markdown")
+PLAIN = ("yaml", "jinja", "markdown")
 
 JUDGE = replace(
     Registry().get("diras_probability"),
@@ -95,16 +95,14 @@ def test_a_calibrated_rule_arrives_with_the_threshold_of_the_raw_grade() -> None
         "the raw grade from which" in sentence
         for sentence in TARGETS["promptfoo"].write(given).differences
     )
-    told = build_manifest(given, TARGETS["json"], TARGETS["json"].write(given))[
+    told = build_manifest(given, TARGETS["jinja"], TARGETS["jinja"].write(given))[
         "declared_differences"
     ]
     assert any("calibrates one minus the judge's number" in sentence for sentence in told)
 
 
 def test_plain_files_say_it_too() -> None:
-    """JSON in its scale, Markdown in its sentence, Langfuse in its config."""
-    body = json.loads(next(iter(TARGETS["json"].write(context()).files.values())))
-    assert body["scale"]["low_is_good"] is True
+    """Markdown in its sentence, Langfuse in its config."""
     assert "Positive where 1 minus the number is 0.7 or above" in next(
         iter(TARGETS["markdown"].write(context()).files.values())
     )

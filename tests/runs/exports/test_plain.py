@@ -17,6 +17,7 @@ from judgewright.runs.exports import (
     ExportContext,
     Refused,
     Verification,
+    named_target,
     read_export,
     verify_export,
     write_export,
@@ -34,7 +35,7 @@ def shipped(name: str) -> JudgePrompt:
 
 
 @pytest.mark.parametrize("name", ["groundedness", "routing"])
-@pytest.mark.parametrize("target", ["yaml", "json", "messages", "jinja"])
+@pytest.mark.parametrize("target", ["yaml", "jinja"])
 def test_plain_files_are_verified(target: str, name: str, context, exported) -> None:
     """The messages are ours byte for byte over hostile rows."""
     found: Verification = exported(target, context(shipped(name)))
@@ -74,14 +75,18 @@ def test_hostile_prompt_text_round_trips(target: str, part: str, context, export
     assert exported(target, context(prompt)).problems == ()
 
 
-@pytest.mark.parametrize("target", ["json", "messages"])
-def test_what_would_be_read_as_a_place_is_refused(target: str, context) -> None:
-    """`{{source}}` in the reply clause is text to us and would be a place to whoever fills the
-    messages.
-    """
+def test_what_would_be_read_as_a_place_is_refused(context) -> None:
+    """`{{source}}` in the reply clause is text to us and would be a place to Langfuse."""
     prompt = replace(shipped("groundedness"), reply="write {{source}}")
     with pytest.raises(Refused, match="source"):
-        TARGETS[target].write(context(prompt))
+        TARGETS["langfuse"].write(context(prompt))
+
+
+@pytest.mark.parametrize(("gone", "instead"), [("json", "python"), ("messages", "jinja")])
+def test_a_target_that_is_gone_says_where_to_go(gone: str, instead: str) -> None:
+    """One line that names the target to export to."""
+    with pytest.raises(InputError, match=f"export to {instead} instead"):
+        named_target(gone)
 
 
 def test_the_manifest_tells_everything(tmp_path: Path, context) -> None:
@@ -90,7 +95,7 @@ def test_the_manifest_tells_everything(tmp_path: Path, context) -> None:
     """
     prompt = shipped("groundedness")
     rule = DecisionRule(threshold=3, calibration=Platt(slope=0.5, intercept=0.0))
-    write_export(replace(context(prompt), rule=rule), TARGETS["json"], tmp_path / "out")
+    write_export(replace(context(prompt), rule=rule), TARGETS["jinja"], tmp_path / "out")
     body = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert body["judge"]["version"] == prompt.version
     assert load_prompt(body["judge"]["yaml"]).version == prompt.version
@@ -101,10 +106,10 @@ def test_the_manifest_tells_everything(tmp_path: Path, context) -> None:
         (False, True),
         (True, False),
     ]
-    assert list(body["files"]) == ["groundedness.json", "README.md"]
+    assert list(body["files"]) == ["groundedness.jinja.json", "README.md"]
 
 
-@pytest.mark.parametrize("target", ["json", "messages", "jinja", "python"])
+@pytest.mark.parametrize("target", ["jinja", "python"])
 def test_a_changed_file_fails(target: str, tmp_path: Path, context, verify) -> None:
     """One word of the criteria, edited by hand."""
     export = write_export(context(shipped("groundedness")), TARGETS[target], tmp_path / "out")
@@ -117,7 +122,7 @@ def test_a_changed_file_fails(target: str, tmp_path: Path, context, verify) -> N
     assert any("not what was written" in problem for problem in found.problems)
 
 
-@pytest.mark.parametrize("target", ["json", "messages", "jinja", "python"])
+@pytest.mark.parametrize("target", ["jinja", "python"])
 def test_another_word_in_the_criteria_is_noticed(target: str, context, mistaken) -> None:
     """Row by row, where the hashes agree."""
     given: ExportContext = context(shipped("groundedness"))
@@ -131,9 +136,9 @@ def test_another_word_in_the_criteria_is_noticed(target: str, context, mistaken)
 
 def test_one_file_lies_beside_its_manifest(tmp_path: Path, context, verify) -> None:
     """A name with a suffix is a file."""
-    write_export(context(shipped("groundedness")), TARGETS["messages"], tmp_path / "g.json")
+    write_export(context(shipped("groundedness")), TARGETS["jinja"], tmp_path / "g.json")
     assert {p.name for p in tmp_path.iterdir()} == {"g.json", "g.json.manifest.json"}
-    assert verify("messages", tmp_path / "g.json").passed
+    assert verify("jinja", tmp_path / "g.json").passed
 
 
 def test_bad_exports_are_named(tmp_path: Path, context, verify) -> None:

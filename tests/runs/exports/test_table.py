@@ -19,7 +19,7 @@ def test_nothing_differs_that_no_manifest_says(tmp_path: Path) -> None:
         sys.executable,
         str(BENCHMARK),
         "judgewright",
-        "json",
+        "jinja",
         "python",
         "--judges",
         "calibrated",
@@ -31,7 +31,7 @@ def test_nothing_differs_that_no_manifest_says(tmp_path: Path) -> None:
     for line in lines:
         assert (line["undeclared"], line["failed"]) == ({}, "")
         assert line["replies"] >= 40
-        if line["target"] == "json":  # reads no reply, and its fences are fixed
+        if line["target"] == "jinja":  # reads no reply, and its fences are fixed
             assert line["declared"]["messages"] == 6
         else:
             assert line["equal"]["score"] == line["replies"] + 6

@@ -125,7 +125,7 @@ def test_the_command_says_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """A file of one's own beside, a first and a second export, and --force."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "groundedness.json").write_text("my notes")
-    command = ["export", "groundedness", "--to", "messages", "--out", "groundedness.json"]
+    command = ["export", "groundedness", "--to", "jinja", "--out", "groundedness.json"]
     refused = CliRunner().invoke(cli, command)
     assert isinstance(refused.exception, InputError)
     assert "groundedness.json is there already" in str(refused.exception)

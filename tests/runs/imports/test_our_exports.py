@@ -50,6 +50,6 @@ def test_an_edited_export_is_refused_with_what_to_type(tmp_path: Path) -> None:
 def test_a_rule_that_is_not_the_prompts_own_is_said(tmp_path: Path) -> None:
     """It stands in the manifest and does not come along."""
     prompt, rule = Registry().get("groundedness"), DecisionRule(threshold=3.0)
-    back = read_back(export(prompt, "messages", tmp_path, rule))
+    back = read_back(export(prompt, "jinja", tmp_path, rule))
     assert back.prompt == prompt
     assert rule.version in " ".join(back.notes)
