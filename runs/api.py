@@ -424,7 +424,6 @@ def plan(
     *,
     objective: str,
     model: str,
-    pilot: bool = False,
     workspace: str | Path | None = None,
     **settings: Unpack[OptimizeSettings],
 ) -> Planned:
@@ -436,8 +435,6 @@ def plan(
         rows: As for `optimize`.
         objective: As for `optimize`.
         model: Who would be asked.
-        pilot: Whether to judge up to 200 open rows in two wordings, which costs a little and
-            replaces assumptions by measurements.
         workspace: The folder of the workspace; the nearest one above unless given.
         settings: The other arguments of `optimize`, such as `guard` and `budget`.
 
@@ -445,13 +442,11 @@ def plan(
         InputError: The run could not start.
     """
     from .actions.plan import plan_run
-    from .terminal import progress_on_stderr
 
-    with _open(workspace) as opened, progress_on_stderr() as watch:
+    with _open(workspace) as opened:
         config = _configure(opened, judge, rows, objective, model, settings)
         environment = _environment(opened, model, settings.get("optimizer_model"))
-        planned = plan_run(opened, config, environment, pilot=pilot, watch=watch)
-    return Planned(plan=planned)
+        return Planned(plan=plan_run(opened, config, environment))
 
 
 def _configure(

@@ -92,6 +92,7 @@ RETIRED = {
     "--verbose": "`--json` has each figure's definition",
     "--tree": "type `--where 'SLICE and CONDITION'`; a poorer part is listed under its slice",
     "--candidates": "a step asks for one proposal; raise --steps instead",
+    "--pilot": "bench the judge first, and `--plan` takes its measured errors",
     "--estimand": "`gate --unlabelled` decides about new groups like these",
     "--look-anyway": "type `--gate-anyway`",
     "--gradients": "a step has one gradient, over the whole brief; raise --steps instead",

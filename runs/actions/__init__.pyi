@@ -2,6 +2,7 @@ from .accept import HunkChoice, NotAccepted, accept_hunks, identity, record_revi
 from .calibrate import CalibrationRun, run_calibration
 from .check_data import find_leaks
 from .decide import GATED, HUNKS, Gated, GateModel, Terms
+from .detectable_gain import assumed_judge
 from .find_slices import Search, advise, search
 from .flips import both_sides, flips_of
 from .gate import TwoJudges, gate_again, gate_judges
@@ -17,7 +18,6 @@ from .label_flips import (
 from .labels_needed import needed
 from .lineage import Node, lineage
 from .optimize import RunResult, resume_run, start_run
-from .pilot import assumed_judge, measure_churn, pilot_rows, reworded
 from .plan import Plan, plan_run
 from .run_summary import CostSummary, RunSummary, baseline, read_optimization, read_run
 from .verdict_pairs import pair_verdicts
@@ -58,17 +58,14 @@ __all__ = [
     "gated_on",
     "identity",
     "lineage",
-    "measure_churn",
     "needed",
     "pair_verdicts",
-    "pilot_rows",
     "plan_run",
     "provenance",
     "read_optimization",
     "read_run",
     "record_review",
     "resume_run",
-    "reworded",
     "run_calibration",
     "search",
     "settle_flips",

@@ -14,7 +14,7 @@ from typing import Any
 from ...judges import Completion, Model, Prices, Request
 from ...judges.claims import FIELD, split_sentences
 from ...judges.files import TokenSummary, count_row_tokens
-from ...judges.models import Watch, ignored_parameters, unused_settings, unwatched
+from ...judges.models import ignored_parameters, unused_settings
 from ...judges.models.batch_queue import PRICE_SHARE
 from ...optimize import Objective, open_rows
 from ...optimize.forecast import (
@@ -40,19 +40,13 @@ from ..store.sides import sides_beside
 from ..store.workspace import Workspace
 from .add_cases import tokens_added
 from .bench import describe_parameters
-from .pilot import (
-    MinimumDetectableEffect,
-    Pilot,
-    measured_before,
-    minimum_detectable_gain,
-    run_pilot,
-)
+from .detectable_gain import MinimumDetectableEffect, measured_before, minimum_detectable_gain
 from .prepare_run import PreparedRun, prepare_run
 
 _WITH_CASES = "judge with cases"
 """What a call to the judge is called in which it is shown decided cases."""
 VERDICT_TOKENS = 120
-"""Tokens of a verdict, where no pilot has seen any."""
+"""Tokens of a verdict."""
 TEXT_TOKENS = 475
 """Tokens of an optimizer's reply; its request is taken to be as long as its brief may be."""
 
@@ -91,7 +85,6 @@ class Plan:
     """What is to be said about the budget; empty where it is enough, or where there is none."""
     detectable: MinimumDetectableEffect
     row_tokens: TokenSummary
-    pilot: Pilot | None
     notes: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
@@ -110,47 +103,35 @@ class Plan:
             "budget": self.budget,
             "bound": [asdict(line) | {"likely": line.likely} for line in self.lines],
             "detectable": self.detectable.to_json(),
-            "pilot": self.pilot and self.pilot.to_json(),
             "notes": list(self.notes),
         }
 
 
-def plan_run(
-    workspace: Workspace,
-    config: RunConfig,
-    environment: Environment,
-    *,
-    pilot: bool = False,
-    watch: Watch = unwatched,
-) -> Plan:
-    """Plan the run that `start_run` would start with the same configuration; without a pilot it
-    spends nothing.
+def plan_run(workspace: Workspace, config: RunConfig, environment: Environment) -> Plan:
+    """Plan the run that `start_run` would start with the same configuration; nothing is asked.
 
     Args:
-        workspace: Whose ledger is read, and where the pilot's replies are kept.
-        pilot: Whether to judge up to `PILOT_ROWS` open rows, with the judge and with a rewording of
-            it.
+        workspace: Whose ledger is read.
 
     Raises:
         InputError: The run could not start: the data, a name or the split cannot be used.
-        WorldError: The endpoint or the budget stopped the pilot.
     """
     wanted = prepare_run(workspace, config, environment)
     prepared = within_budget(workspace, wanted)
     config, environment = prepared.config, prepared.environment
     planned = _planned(workspace, prepared)
-    seen = run_pilot(workspace, planned, config, environment, watch=watch) if pilot else None
+    judge = f"{planned.prompt.name}@{planned.prompt.version}"
     writer, writer_via = config.optimizer_access
     exchanges = count_exchanges(planned, judge=config.via != "live", optimizer=writer_via != "live")
     lines = bound_run(planned)
-    models, summary, rates = _rates(planned, prepared, seen)
+    models, summary, rates = _rates(planned, prepared)
     calls, tokens, money = _spans(lines, rates)
     named = {config.model: models["judge"], writer: models["optimizer"]}
     budget = _weigh_budget(parse_budget(config.budget), tokens=tokens, money=money)
     if prepared is not wanted:
         budget = "; ".join(filter(None, (describe_split(wanted.config.folds), budget)))
     return Plan(
-        judge=f"{planned.prompt.name}@{planned.prompt.version}",
+        judge=judge,
         objective=planned.objective,
         sizes={
             part: len(getattr(planned.parts, part))
@@ -165,17 +146,11 @@ def plan_run(
         exchanges=exchanges,
         budget=budget,
         detectable=minimum_detectable_gain(
-            workspace,
-            planned,
-            seen,
-            measured_before(
-                workspace, f"{planned.prompt.name}@{planned.prompt.version}", config.model
-            ),
+            workspace, planned, measured_before(workspace, judge, config.model)
         ),
         row_tokens=summary,
-        pilot=seen,
         notes=(
-            *_notes(planned, seen),
+            *_notes(planned),
             *_case_notes(rates),
             *_settings_notes(workspace, named, config.confidence),
             *_unused_notes(config, environment),
@@ -195,7 +170,7 @@ def within_budget(workspace: Workspace, prepared: PreparedRun) -> PreparedRun:
     planned = _planned(workspace, prepared)
     if planned.folds < 2:
         return prepared
-    _, tokens, money = _spans(bound_run(planned), _rates(planned, prepared, None)[2])
+    _, tokens, money = _spans(bound_run(planned), _rates(planned, prepared)[2])
     span, limit, _ = _limit(allowance, tokens=tokens, money=money)
     if limit is None or span.likely is None or limit >= span.likely:
         return prepared
@@ -212,7 +187,7 @@ def describe_split(folds: int) -> str:
 
 
 def _rates(
-    planned: PlannedRun, prepared: PreparedRun, seen: Pilot | None
+    planned: PlannedRun, prepared: PreparedRun
 ) -> tuple[dict[str, Model], TokenSummary, dict[str, _Rate]]:
     """Return judge and optimizer, the tokens of rows, and what a usual call to each takes."""
     config, environment = prepared.config, prepared.environment
@@ -222,11 +197,10 @@ def _rates(
     summary = count_row_tokens(
         planned.dataset.rows, model=models["judge"].name, prompt=planned.prompt
     )
-    verdict_out = seen.tokens_out if seen and seen.tokens_out else VERDICT_TOKENS
-    verdict = summary.total / max(summary.calls, 1), verdict_out
+    verdict = summary.total / max(summary.calls, 1), VERDICT_TOKENS
     sizes = {
         "judge": verdict,
-        _WITH_CASES: (verdict[0] + _case_tokens(planned, config), verdict_out),
+        _WITH_CASES: (verdict[0] + _case_tokens(planned, config), VERDICT_TOKENS),
         "optimizer": (_brief_tokens(planned), TEXT_TOKENS),
     }
     rates: dict[str, _Rate] = {}
@@ -401,7 +375,7 @@ def _unused_notes(config: RunConfig, environment: Environment) -> Iterator[str]:
                 yield f"{name}: {note}"
 
 
-def _notes(planned: PlannedRun, seen: Pilot | None) -> tuple[str, ...]:
+def _notes(planned: PlannedRun) -> tuple[str, ...]:
     notes = [
         f"likely: {ASSUMED}",
         (
@@ -409,17 +383,8 @@ def _notes(planned: PlannedRun, seen: Pilot | None) -> tuple[str, ...]:
             " bills for requests that failed, and replies that are cut and asked for once more with"
             " twice the room, come on top, and only --budget stops them"
         ),
+        f"a verdict is taken to have {VERDICT_TOKENS} tokens",
     ]
-    if seen is None:
-        notes.append(f"a verdict is taken to have {VERDICT_TOKENS} tokens; --pilot measures it")
-    else:
-        notes.append(
-            "the pilot's verdicts of the judge are kept: the run will not ask for them again"
-        )
-        notes.append(
-            "a rewording changes less than a real edit does, so that the gain shown may be too"
-            " small a one"
-        )
     notes.append("answers that the workspace has already cost nothing and are not taken off")
     if planned.settings.claims is not None:
         texts = [row.inputs[FIELD] for row in planned.dataset.rows]

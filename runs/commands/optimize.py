@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...judges.errors import InputError
 from ...optimize import exit_code
 from ..config.command_options import OptimizeOptions
 from ..terminal import progress_on_stderr, say, say_json
@@ -44,7 +43,6 @@ OFTEN = """
     False,
     "Say what the run would ask and cost, and which gain its gate could show; ask nothing.",
 )
-@takes("pilot", False, "With --plan: judge 200 open rows in two wordings, to measure the churn.")
 @takes("new", False, "Begin a new run, though the same one was begun or has ended before.")
 @no_wait_option
 @writes_workspace
@@ -53,7 +51,6 @@ def optimize(
     data: Path,
     options: OptimizeOptions,
     plan: bool,
-    pilot: bool,
     new: bool,
     workspace: Workspace,
     as_json: bool,
@@ -64,7 +61,7 @@ def optimize(
     candidate; 3 when an endpoint failed; 4 when the best candidate was too unlikely to be accepted
     for a test on the holdout (--least-chance). The same command goes on with a run that was
     stopped, and prints one that has ended again, without a call and without another test. With
-    --plan nothing is asked or spent, but for a --pilot.
+    --plan nothing is asked or spent.
     """
     from ..actions.optimize import start_run
     from ..actions.plan import plan_run
@@ -75,15 +72,12 @@ def optimize(
     from .confirm_reading import with_confirmed_reading
     from .model_access import asking_environment
 
-    if pilot and not plan:
-        raise InputError("--pilot is for --plan")
     prompt = workspace.registry.get(judge)
     banks = prompt.write_bank(banks_of(workspace))
     config = RunConfig(prompt=prompt.to_yaml(), data=str(data), banks=banks, **vars(options))
     environment = asking_environment(workspace.root, *config.named_models)
     if plan:
-        with progress_on_stderr(quiet=as_json) as watch:
-            planned = plan_run(workspace, config, environment, pilot=pilot, watch=watch)
+        planned = plan_run(workspace, config, environment)
         say_json(planned.to_json()) if as_json else say_plan(planned)
         return
 

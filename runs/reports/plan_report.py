@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from ...judges.reliability import CHURN
+from ..actions.detectable_gain import ASSUMED_SKILL, MinimumDetectableEffect
 from ..actions.labels_needed import OF_HOLDOUT
-from ..actions.pilot import ASSUMED_SKILL, MinimumDetectableEffect
 from .numbers import NONE
 from .printing import say_template
 
@@ -89,18 +90,15 @@ def detectable_in_words(effect: MinimumDetectableEffect, rows: int) -> list[str]
     sentences.append(f"About {more_labels(effect, rows):,} more labels {_more_show(effect, rows)}.")
     if effect.known:
         basis = f"This rests on what was measured ({effect.known})"
-    elif effect.churn.n == 0:
+    else:
         basis = (
             f"Nothing is measured yet: this takes a judge that is right about {ASSUMED_SKILL:.0%}"
             " of the time"
         )
-    else:
-        basis = f"This rests on what was measured ({effect.basis})"
-    share = "an unknown share" if effect.churn.value is None else f"{effect.churn.value:.0%}"
     sentences.append(
-        f"{basis}, and new wordings that, beside any gain, swap verdicts back and forth: {share} of"
-        " the errors mended and as many others made. The more they swap, the harder a gain is to"
-        " see."
+        f"{basis}, and new wordings that, beside any gain, swap verdicts back and forth:"
+        f" {CHURN:.0%} of the errors mended and as many others made. The more they swap, the harder"
+        " a gain is to see."
     )
     return sentences
 

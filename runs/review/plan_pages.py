@@ -33,7 +33,7 @@ def planned_body(
     Raises:
         InputError: The run could not start: the data, a name or the split cannot be used.
     """
-    planned = plan_run(workspace, config, environment, pilot=False)
+    planned = plan_run(workspace, config, environment)
     return {
         "simulated": planned.simulated,
         "objective": planned.objective.describe(),

@@ -1,11 +1,7 @@
-"""`optimize --plan` spends nothing unless asked to, agrees with the run, and says what it cannot
-know.
-"""
+"""`optimize --plan` spends nothing, agrees with the run, and says what it cannot know."""
 
 import json
-import math
 import shlex
-from dataclasses import replace
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -16,7 +12,6 @@ from click.testing import CliRunner, Result
 
 from judgewright.judges import (
     BINARY,
-    BudgetSpent,
     Dataset,
     InputError,
     JudgedDataset,
@@ -24,26 +19,22 @@ from judgewright.judges import (
     Row,
     Verdict,
     compare,
-    split_dataset,
 )
 from judgewright.optimize.holdout.ledger import alpha_of_look
 from judgewright.runs.actions import (
     Plan,
     assumed_judge,
-    measure_churn,
-    pilot_rows,
     plan_run,
-    reworded,
     start_run,
 )
 from judgewright.runs.actions.bench import run_bench
-from judgewright.runs.actions.pilot import measured_before
+from judgewright.runs.actions.detectable_gain import measured_before
 from judgewright.runs.commands.optimize import optimize
 from judgewright.runs.config import Environment
 from judgewright.runs.config.command_options import BenchOptions, ModelOptions, RowOptions
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.reports.plan_report import detectable_in_words
-from judgewright.runs.store import RunConfig, Workspace, list_runs
+from judgewright.runs.store import RunConfig, Workspace
 from judgewright.runs.store.run_config import read_rows
 
 PROMPT = Registry().get("groundedness")
@@ -70,17 +61,10 @@ def config(**changes: Any) -> RunConfig:
     return RunConfig(**{**plain, **changes})
 
 
-def planned(
-    folder: Path, *, pilot: bool = False, environment: Environment | None = None, **changes: Any
-) -> Plan:
+def planned(folder: Path, *, environment: Environment | None = None, **changes: Any) -> Plan:
     """Plan a short walk in the folder's workspace."""
     with Workspace(folder) as place:
-        return plan_run(
-            place,
-            config(**changes),
-            environment or Environment(),
-            pilot=pilot,
-        )
+        return plan_run(place, config(**changes), environment or Environment())
 
 
 def run(*arguments: str) -> Result:
@@ -88,7 +72,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(optimize, [*arguments, "--plan"], catch_exceptions=False)
 
 
-def test_nothing_is_asked_written_or_spent_without_a_pilot(folder: Path) -> None:
+def test_nothing_is_asked_written_or_spent(folder: Path) -> None:
     """A plan leaves the folder as it was, whatever the model."""
     result = run(
         "groundedness",
@@ -131,28 +115,6 @@ def test_the_tokens_of_cases_are_counted_where_an_arm_shows_them(folder: Path) -
     assert not any("decided cases" in note for note in planned(folder, proposer="rewrite").notes)
 
 
-def test_a_pilot_measures_churn_and_the_walk_does_not_pay_for_it_again(folder: Path) -> None:
-    """The open rows are judged twice, in a run of its own; the judge's own verdicts are in the
-    record from then on.
-    """
-    found = planned(folder, pilot=True)
-    assert found.pilot is not None
-    open_rows = found.sizes["train"] + found.sizes["validation"]
-    judged = min(200, open_rows)
-    assert (found.pilot.calls, found.detectable.churn.n) == (2 * judged, judged)
-    assert f"a pilot of {judged} open rows" in found.detectable.basis
-    with Workspace(folder) as place:
-        result = start_run(place, config(steps=0), Environment())
-        assert result.stats[0].calls <= open_rows - judged + 4
-        assert {info.kind for info in list_runs(place.database)} == {"plan", "optimize"}
-
-
-def test_the_budget_stops_a_pilot(folder: Path) -> None:
-    """A pilot spends no more than it may, and says what is left."""
-    with pytest.raises(BudgetSpent, match="the budget ended in the pilot"):
-        planned(folder, pilot=True, budget="30000tokens")
-
-
 def test_a_budget_that_does_not_pay_for_folds_gets_a_split_and_is_told(folder: Path) -> None:
     """In the plan and in the run; the same command finds the run again."""
     whole = planned(folder, proposer="rewrite", steps=1)
@@ -191,7 +153,7 @@ def test_prices_make_money_and_an_unknown_price_is_no_zero(folder: Path) -> None
     assert unknown.calls.at_most == known.calls.at_most
 
 
-def test_what_optimize_refuses_is_refused_before_a_pilot(folder: Path) -> None:
+def test_a_plan_refuses_what_optimize_refuses(folder: Path) -> None:
     """A setting of another proposer is no walk to plan."""
     with pytest.raises(InputError, match="belongs to"):
         planned(folder, step_calls=50)
@@ -238,21 +200,6 @@ def table(labels: list[int], said: list[int]) -> JudgedDataset:
     return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
 
 
-def test_churn_is_half_the_flips_as_a_share_of_the_errors() -> None:
-    """Ten errors; the other wording mends three and breaks three: a churn of three in ten."""
-    labels = [1, 0] * 50
-    before = [1 - label if i < 10 else label for i, label in enumerate(labels)]
-    after = [1 - x if i in (0, 1, 2, 20, 21, 22) else x for i, x in enumerate(before)]
-    churn = measure_churn(table(labels, before), table(labels, after))
-    assert (churn.value, churn.n) == (pytest.approx(0.3), 100)
-    assert churn.low is not None
-    assert churn.high is not None
-    assert churn.low < 0.3 < churn.high
-    perfect = measure_churn(table(labels, labels), table(labels, after))
-    assert perfect.value is None
-    assert "no error" in perfect.reason
-
-
 def test_the_assumed_judge_has_the_precision_and_recall_that_are_told(folder: Path) -> None:
     """Counted by hand on the verdicts that stand in for a judge nobody asked."""
     rows = config().dataset()
@@ -296,23 +243,6 @@ def passes(rows: int, gain: float, alpha: float, rng: np.random.Generator) -> bo
     assert change is not None
     assert change.se is not None
     return bool(change.difference / change.se > NormalDist().inv_cdf(1 - alpha))
-
-
-def test_a_pilot_reads_open_rows_alone_and_rewords_the_criteria_alone() -> None:
-    """No sealed row is in it, training and validation share it as they share the open rows."""
-    write_demo_rows(Path("rows.jsonl"), documents=300)
-    parts = split_dataset(config().dataset())
-    rows = pilot_rows(parts)
-    opened = {row.id for row in (*parts.train.rows, *parts.validation.rows)}
-    assert len(rows) == 200
-    assert {row.id for row in rows.rows} <= opened
-    train = len({row.id for row in rows.rows} & {row.id for row in parts.train.rows})
-    assert math.isclose(train / 200, len(parts.train) / len(opened), abs_tol=0.01)
-    other = reworded(PROMPT)
-    assert other.version != PROMPT.version
-    assert replace(other, criteria=PROMPT.criteria, parent=None, note=PROMPT.note) == PROMPT
-    words = PROMPT.criteria.replace("\n", " ").split()
-    assert [word for word in other.criteria.split() if word != "-"][4:] == words
 
 
 def test_a_plan_reckons_with_what_a_bench_measured(tmp_path: Path) -> None:
