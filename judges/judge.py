@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, overload
 
-from .errors import BudgetSpent, ModelError
+from .asked_question import AskedQuestion
+from .errors import BudgetSpent, InputError, ModelError
 from .judged_dataset import JudgedDataset
 from .models.client import Client
 from .models.counters import Outcome, Progress
 from .models.heap import heap_at_rest
 from .models.model import Completion, Request
+from .models.question import DecisionApi
 from .prompt import JudgePrompt
 from .reply import read_reply, why_unreadable
 from .response_format import response_format
@@ -92,14 +95,16 @@ def judge(
     if prompt.cases is not None:
         prompt = prompt.encoded_by(client.encoder)
         prompt.shown_cases.prepare(sent)
-    requests = _RowRequests(prompt, sent, settings=settings, repeat=repeat)
+    question = asked_question(prompt, client, settings)
+    read = partial(read_reply, prompt) if question is None else question.read
+    requests = _RowRequests(prompt, sent, settings=settings, repeat=repeat, question=question)
     # For Tok confidence one row first, so that an endpoint without it is refused at once.
     first = 1 if settings.confidence == "tok" else 0
     outcomes = client.ask(requests[:first]) if first else []
     if first:
         _require_logprobs(prompt, outcomes, client)
     outcomes += client.ask(
-        requests[first:], progress=progress, unreadable=lambda reply: why_unreadable(prompt, reply)
+        requests[first:], progress=progress, unreadable=lambda reply: why_unreadable(read(reply))
     )
     if first:
         _require_logprobs(prompt, outcomes, client)
@@ -109,7 +114,7 @@ def judge(
             reason = "budget" if isinstance(outcome, BudgetSpent) else "endpoint"
             answers[row.id] = Unscored(row_id=row.id, reason=reason, detail=str(outcome)[:300])
             continue
-        answer = read_reply(prompt, outcome, row_id=row.id)
+        answer = read(outcome, row_id=row.id)
         if settings.confidence == "tok":
             answer = with_token_confidence(prompt, answer, outcome)
         answers[row.id] = answer
@@ -117,12 +122,33 @@ def judge(
     judged = JudgedDataset(
         dataset=dataset,
         answers=tuple(answers[row.id] for row in dataset.rows),
-        scale=prompt.scale,
+        scale=prompt.scale if question is None else question.scale,
         judge=f"{prompt.name}@{prompt.version}",
         model=client.model.name,
         simulated=simulated,
     )
     return judged if rule is None else judged.under(rule)
+
+
+def asked_question(
+    prompt: JudgePrompt, client: Client, settings: JudgeSettings
+) -> AskedQuestion | None:
+    """Return how a judge is asked of a client's decision model; None of a chat model.
+
+    Raises:
+        InputError: The judge is no question, or Tok confidence is asked of a decision model.
+    """
+    api = client.settings.api
+    if api is None:
+        return None
+    if settings.confidence == "tok":
+        raise InputError(
+            f"{client.model.name} is a decision model, which answers without tokens",
+            hint="leave out --confidence tok: its probabilities are the confidence",
+        )
+    question = AskedQuestion(prompt=prompt, api=api)
+    _ = question.question  # refused before the first row is sent
+    return question
 
 
 def _require_logprobs(prompt: JudgePrompt, outcomes: list[Outcome], client: Client) -> None:
@@ -141,12 +167,19 @@ class _RowRequests(Sequence[Request]):
     """
 
     def __init__(
-        self, prompt: JudgePrompt, rows: Sequence[Row], *, settings: JudgeSettings, repeat: int = 0
+        self,
+        prompt: JudgePrompt,
+        rows: Sequence[Row],
+        *,
+        settings: JudgeSettings,
+        repeat: int = 0,
+        question: AskedQuestion | None = None,
     ) -> None:
         self._prompt = prompt
         self._rows = rows
         self._settings = settings
         self._repeat = repeat
+        self._question = question
         self._response_format = response_format(prompt) if settings.structured else None
 
     def __len__(self) -> int:
@@ -159,8 +192,14 @@ class _RowRequests(Sequence[Request]):
     def __getitem__(self, index: int | slice) -> Request | Sequence[Request]:
         if isinstance(index, slice):
             return _RowRequests(
-                self._prompt, self._rows[index], settings=self._settings, repeat=self._repeat
+                self._prompt,
+                self._rows[index],
+                settings=self._settings,
+                repeat=self._repeat,
+                question=self._question,
             )
+        if self._question is not None:
+            return self._question.request(self._rows[index], repeat=self._repeat)
         settings = self._settings
         return Request(
             messages=self._prompt.messages(self._rows[index]),
@@ -174,9 +213,18 @@ class _RowRequests(Sequence[Request]):
 
 
 def judge_request(
-    prompt: JudgePrompt, row: Row, *, settings: JudgeSettings, repeat: int = 0
+    prompt: JudgePrompt,
+    row: Row,
+    *,
+    settings: JudgeSettings,
+    repeat: int = 0,
+    api: DecisionApi | None = None,
 ) -> Request:
-    """Return the request that asks a judge about one row."""
+    """Return the request that asks a judge about one row, of a chat model or of a decision
+    model.
+    """
+    if api is not None:
+        return AskedQuestion(prompt=prompt, api=api).request(row, repeat=repeat)
     return _RowRequests(prompt, (row,), settings=settings, repeat=repeat)[0]
 
 

@@ -266,16 +266,24 @@ class JudgePrompt:
         Raises:
             PromptError: The row lacks a field the template names.
         """
-        for name in self.inputs:
-            if name not in row.inputs:
-                raise PromptError(
-                    f"row {row.id!r} has no field {name!r}; the prompt {self.name!r} needs it"
-                )
+        self.require_inputs(row)
         if self.cases is None:
             return (*self._shared_messages, Message("user", self._user_text(row.inputs)))
         shown = self.shown_cases.text(row)
         text = self._user_text(self.shown_cases.choice.without_tag(row.inputs))
         return (*self._shared_messages, Message("user", shown + text))
+
+    def require_inputs(self, row: Row) -> None:
+        """Return if a row has every field that the template names.
+
+        Raises:
+            PromptError: It lacks one.
+        """
+        for name in self.inputs:
+            if name not in row.inputs:
+                raise PromptError(
+                    f"row {row.id!r} has no field {name!r}; the prompt {self.name!r} needs it"
+                )
 
     @cached_property
     def shown_cases(self) -> ShownCases:

@@ -18,11 +18,14 @@ from .cases import BANKS
 from .errors import InputError, PromptError, explain_yaml_error
 from .files.small_file import read_small_text
 from .files.write_beside import write_beside
+from .models.question import DecisionApi
 from .prompt import JudgePrompt, TextDumper, check_name, load_prompt, read_prompt
 from .prompt_tags import PromptTag, check_label, read_tags, remove_tag, write_tag
 from .scale import DecisionRule
 
 _RULE = ".rule.yaml"
+_CUT = ".cut.yaml"
+"""Ends the file of a rule on what decision models answer, whose threshold is of a probability."""
 _MAX_RULE = 1_000_000
 
 
@@ -41,6 +44,8 @@ class FittedOn(BaseModel):
     metric: str
     """What the threshold maximises."""
     simulated: bool
+    api: DecisionApi | None = None
+    """The interface of the decision model; None where it is a chat model."""
 
 
 class KeptRule(FittedOn):
@@ -67,7 +72,7 @@ class KeptRule(FittedOn):
     @property
     def fitted_on(self) -> dict[str, Any]:  # Any: JSON
         """What it was fitted on, as its file and exports say it."""
-        return self.model_dump(include=set(FittedOn.model_fields), by_alias=True)
+        return self.model_dump(include=set(FittedOn.model_fields), by_alias=True, exclude_none=True)
 
     def to_yaml(self) -> str:
         """Write the rule as YAML; numbers keep every digit."""
@@ -240,9 +245,14 @@ class Registry:
         fitted = self.kept_rule(prompt)
         return prompt.rule if fitted is None else fitted.rule
 
-    def kept_rule(self, prompt: JudgePrompt) -> KeptRule | None:
+    def kept_rule(self, prompt: JudgePrompt, *, decides: bool = False) -> KeptRule | None:
         """Return the rule fitted for this version of a prompt, with what it was fitted on; None
         without one.
+
+        Args:
+            prompt: The prompt.
+            decides: Whether a decision model answers: a grade's threshold says nothing of its
+                probabilities, nor they of a grade.
 
         Raises:
             PromptError: The file cannot be read, was edited, or belongs to another version or
@@ -250,7 +260,7 @@ class Registry:
         """
         if self._folder is None:
             return None
-        path = self._home(prompt.name) / f"{prompt.version}{_RULE}"
+        path = self._home(prompt.name) / f"{prompt.version}{_CUT if decides else _RULE}"
         if not path.is_file():
             return None
         fitted = read_rule(path)
@@ -271,7 +281,7 @@ class Registry:
         if prompt.version not in {other.version for other in versions}:
             self.keep(prompt, current=False)
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{prompt.version}{_RULE}"
+        path = folder / f"{prompt.version}{_RULE if fitted.api is None else _CUT}"
         write_beside(path, fitted.to_yaml())
         return path
 
@@ -352,7 +362,7 @@ def _require_own(fitted: KeptRule, prompt: JudgePrompt, what: str) -> None:
 
 
 def _prompt_files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob("*.yaml") if not path.name.endswith(_RULE))
+    return sorted(path for path in folder.glob("*.yaml") if not path.name.endswith((_RULE, _CUT)))
 
 
 def _shipped_names() -> tuple[str, ...]:

@@ -68,11 +68,10 @@ def _storable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def why_unreadable(prompt: JudgePrompt, completion: Completion) -> str:
+def why_unreadable(answer: Answer) -> str:
     """Return why a reply has no verdict that can be read; empty where it has one, was cut or is a
     refusal.
     """
-    answer = read_reply(prompt, completion)
     return answer.detail if isinstance(answer, Unscored) and answer.reason == "parse" else ""
 
 

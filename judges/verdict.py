@@ -29,6 +29,10 @@ class Verdict:
     mass: float | None = None
     """Share of probability that lay on grades of the scale, where the confidence comes from tokens.
     """
+    distribution: tuple[float, ...] = ()
+    """The probability of each grade of the judge's own scale, or of each label, where a decision
+    model gave one; of yes/no first no.
+    """
     rationale: str = ""
     parser: str = ""
     """Which parser found the verdict in the reply."""

@@ -868,14 +868,18 @@ def _gate_prompts(
         )
     table = _rows(rows)
     before, after = (_prompt(opened, judge) for judge in judges)
+    options = ModelOptions(model=_require_model(model), budget=budget)
+    environment = _environment(opened, model)
     two = TwoJudges.of(
-        opened, before, after, _file_of(table, opened), table.fitting(before, after).reading
+        opened,
+        before,
+        after,
+        _file_of(table, opened),
+        table.fitting(before, after).reading,
+        decides=environment.settings(options.model).api is not None,
     )
     with progress_on_stderr() as watch:
-        options = ModelOptions(model=_require_model(model), budget=budget)
-        gate_model = GateModel(
-            options=options, environment=_environment(opened, model), watch=watch
-        )
+        gate_model = GateModel(options=options, environment=environment, watch=watch)
         return gate_judges(opened, two, terms, gate_model)
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from ..errors import InputError
 from .model import Request
 from .price import Price
+from .question import DecisionApi
 from .transport import TransportName
 from .wire import REFUSABLE
 
@@ -78,6 +79,10 @@ class ModelSettings:
     tokens_per_minute: int | None = None
     price: Price | None = None
     """Instead of the bundled price."""
+    api: DecisionApi | None = None
+    """The interface of a decision model, which answers typed questions with probabilities; None for
+    a chat model. Part of the request's key.
+    """
     transport: TransportName | None = None
     """What sends the requests; None for `plain`, or `openai` where the environment needs it."""
 
@@ -146,7 +151,14 @@ class ModelSettings:
         return replace(self, **{name: values.get(name, getattr(usual, name)) for name in ANSWERING})
 
 
-ANSWERING = ("extra_body", "temperature", "response_format", "max_tokens", "optimizer_max_tokens")
+ANSWERING = (
+    "extra_body",
+    "temperature",
+    "response_format",
+    "max_tokens",
+    "optimizer_max_tokens",
+    "api",
+)
 """The settings that may change an answer: they are part of a request."""
 
 

@@ -110,7 +110,8 @@ def _current(workspace: Workspace, run: RunSummary, prompt: JudgePrompt) -> Judg
 
 def _keep_rule_of_parent(workspace: Workspace, run: RunSummary, prompt: JudgePrompt) -> None:
     """Keep the rule under which the gate decided; its calibration is the parent's."""
-    rule = workspace.registry.kept_rule(run.before)
+    decides = run.config.judge_settings.api is not None
+    rule = workspace.registry.kept_rule(run.before, decides=decides)
     if rule and run.config.rule == rule.rule.to_json():
         own = rule.model_copy(update={"judge": f"{prompt.name}@{prompt.version}"})
         workspace.registry.keep_rule(prompt, own)
@@ -131,6 +132,7 @@ def _fitted_rule(run: RunSummary, prompt: JudgePrompt, rule: DecisionRule) -> Ke
         confidence=run.config.confidence,
         metric=run.started.objective.target,
         simulated=run.simulated,
+        api=run.config.judge_settings.api,
     )
 
 

@@ -184,7 +184,8 @@ def run_bench(
     if source is not None and read.left_out.any():
         source = replace(source, left_out=np.packbits(read.left_out).tobytes().hex())
     settings = JudgeSettings(max_tokens=models.max_tokens, confidence=options.confidence)
-    kept_rule = workspace.registry.kept_rule(prompt)
+    decides = environment.settings(models.model).api is not None
+    kept_rule = workspace.registry.kept_rule(prompt, decides=decides)
     rule = kept_rule.rule if kept_rule else None
     limit = models.max_tokens
     prompt = hide_sealed(workspace, prompt)

@@ -146,6 +146,7 @@ def run_calibration(
             confidence=settings.confidence,
             metric=metric,
             simulated=judged.simulated,
+            api=client.settings.api,
         )
         path = workspace.registry.keep_rule(prompt, rule)
     return CalibrationRun(

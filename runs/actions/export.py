@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from ...judges import InputError, JudgePrompt, JudgeSettings
-from ...judges.models import ModelSettings
 from ..config.command_options import RowOptions
 from ..config.environment import Environment
 from ..config.tools_file import EXAMPLE, ToolEntry, hide_password, read_tools
@@ -74,8 +73,8 @@ def _request_of(
     if record.kind == HUNKS:
         record = get_run(workspace.database, record.config["question"]["of"])
     config = RunConfig.from_json(record.config, banks_of(workspace))
-    settings = ModelSettings().answering_as((config.model_settings or {}).get(config.model, {}))
-    return request_settings(prompt, JudgeSettings(max_tokens=config.max_tokens), settings)
+    settings = JudgeSettings(max_tokens=config.max_tokens)
+    return request_settings(prompt, settings, config.judge_settings)
 
 
 def tool_entry(environment: Environment, target: Target) -> ToolEntry:

@@ -76,13 +76,19 @@ class TwoJudges:
         after: JudgePrompt,
         data: Path,
         reading: Mapping[str, Any],  # Any: JSON
+        *,
+        decides: bool,
     ) -> TwoJudges:
         """Return two prompts with the rules that the workspace keeps for them, which do not show
         the decided cases that are sealed here.
+
+        Args:
+            decides: Whether a decision model answers; see `Registry.kept_rule`.
         """
         before, after = hide_sealed(workspace, before), hide_sealed(workspace, after)
         kept_rules = {
-            prompt.version: workspace.registry.kept_rule(prompt) for prompt in (before, after)
+            prompt.version: workspace.registry.kept_rule(prompt, decides=decides)
+            for prompt in (before, after)
         }
         rules = {version: one.rule for version, one in kept_rules.items() if one is not None}
         return cls(before=before, after=after, data=data, reading=reading, rules=rules)

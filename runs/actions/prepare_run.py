@@ -102,7 +102,9 @@ def prepare_run(workspace: Workspace, config: RunConfig, environment: Environmen
     _require_effect(config, environment)
     named = {name: getattr(config, name) for name in ("data", "exchange", "holdout", "audited")}
     files = {name: str(Path(path).resolve()) for name, path in named.items() if path is not None}
-    slices, kept_rule = saved_slices(workspace), workspace.registry.kept_rule(prompt)
+    slices = saved_slices(workspace)
+    decides = environment.settings(config.model).api is not None
+    kept_rule = workspace.registry.kept_rule(prompt, decides=decides)
     config = replace(
         config,
         **files,

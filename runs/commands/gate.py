@@ -223,7 +223,7 @@ def gate(
             sides = first, second
             flips = _flips_of_files(workspace, sides, holdout, flip_terms, rows, files, pool.sealed)
         else:
-            two = _two_judges(workspace, prompts, holdout, rows)
+            two = _two_judges(workspace, prompts, holdout, rows, models)
             with _asking(workspace, models, quiet=as_json) as model:
                 flips = gate_by_flips(workspace, two, flip_terms, model, holdout=pool.sealed)
         flips = settle_flips(workspace, flips.run_id, abandon=True) if pool.abandon else flips
@@ -238,7 +238,7 @@ def gate(
         pair, versions = _of_files((first, second), holdout, rows, files)
         gated = gate_verdicts(workspace, *pair, agreed, known_as=versions)
     else:
-        two = _two_judges(workspace, prompts, holdout, rows)
+        two = _two_judges(workspace, prompts, holdout, rows, models)
         with _asking(workspace, models, quiet=as_json) as model:
             gated = gate_judges(workspace, two, agreed, model)
     _report(gated, prompts, reports)
@@ -277,6 +277,7 @@ def _two_judges(
     prompts: tuple[JudgePrompt, JudgePrompt] | None,
     holdout: Path | None,
     rows: AuditedRowOptions,
+    models: EngineCallOptions,
 ) -> TwoJudges:
     assert prompts is not None
     if holdout is None:
@@ -284,7 +285,9 @@ def _two_judges(
             "two judges need the rows to be asked about",
             hint="judgewright gate A B HOLDOUT --model NAME",
         )
-    return TwoJudges.of(workspace, *prompts, holdout, rows.as_arguments())
+    name = require_model(models.model)
+    decides = asking_environment(workspace.root, name).settings(name).api is not None
+    return TwoJudges.of(workspace, *prompts, holdout, rows.as_arguments(), decides=decides)
 
 
 def _report(

@@ -9,11 +9,12 @@ import json
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from ...judges.errors import InputError
+from ...judges.models.question import DecisionApi
 from ..terminal import answer, inline, say, say_json, say_table
 from .decorators import json_option, reads_workspace, takes
 from .help import Group
@@ -102,6 +103,13 @@ def _say_model(name: str, workspace: Workspace, *, as_json: bool) -> None:
 )
 @takes("model", None, "Its name at the endpoint [default: the same name].", metavar="NAME")
 @takes(
+    "api",
+    None,
+    "The interface of a decision model, which answers with probabilities in place of text.",
+    choices=get_args(DecisionApi),
+)
+@takes("path", None, "What stands behind the URL of a decision model, if unusual.", metavar="/PATH")
+@takes(
     "settings",
     (),
     "Another field of its entry: extra_body, headers, temperature, response_format, max_tokens,"
@@ -117,6 +125,8 @@ def add(
     base_url: str | None,
     key_variable: str | None,
     model: str | None,
+    api: str | None,
+    path: str | None,
     settings: Mapping[str, str],
     as_json: bool,
 ) -> None:
@@ -124,15 +134,16 @@ def add(
     from ..config.add_model import add_entry
     from ..config.environment import read_environment
 
-    named = {"base_url": base_url, "key_variable": key_variable, "model": model}
+    named = {"base_url": base_url, "path": path, "key_variable": key_variable, "model": model}
+    named["api"] = api
     fields: dict[str, Any] = {}  # Any: JSON
     fields |= {field: value for field, value in named.items() if value is not None}
     for field, text in settings.items():
         fields[field] = _read_price(text) if field == "price" else _read_value(text)
-    path = read_environment().models
-    entry = add_entry(path, name, fields)
-    text = f"{entry.name} was added to {path}; try it: judgewright models test {entry.name}"
-    answer({"name": entry.name, "path": str(path), "fields": fields}, text, as_json=as_json)
+    file = read_environment().models
+    entry = add_entry(file, name, fields)
+    text = f"{entry.name} was added to {file}; try it: judgewright models test {entry.name}"
+    answer({"name": entry.name, "path": str(file), "fields": fields}, text, as_json=as_json)
 
 
 @models.command(

@@ -261,6 +261,7 @@ class Environment:
             model=entry.model,
             base_url=elsewhere or base_url,
             settings=settings,
+            path=entry.path,
             sources=entry.sources,
         )
 
@@ -344,6 +345,8 @@ class NamedModel:
     """At the endpoint."""
     base_url: str
     settings: ModelSettings = field(default_factory=ModelSettings)
+    path: str | None = None
+    """What stands behind the base URL, where it is not the usual path."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """Of each field that is set: file and line."""
 
@@ -484,6 +487,10 @@ def open_model(
         from ...judges.models.embeddings import EmbeddingsEndpoint
 
         return EmbeddingsEndpoint(**address)
+    if named.settings.api is not None:
+        from ...judges.models.decision_endpoint import DecisionEndpoint
+
+        return DecisionEndpoint(api=named.settings.api, path=named.path, **address)
     return Endpoint(**address)
 
 

@@ -23,11 +23,12 @@ from ...judges.models import OMIT, ModelSettings, Origin, checked_url
 from .own_yaml import compose, location_of, pairs_of, read_own_file
 
 FILE = "models.yaml"
-ADDRESS = ("base_url", "key_variable")
+ADDRESS = ("base_url", "path", "key_variable")
 """Fields that only the user's own file may have."""
 SETTINGS = tuple(field.name for field in fields(ModelSettings))
 FIELDS = (*ADDRESS, "model", *SETTINGS)
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
+_PATH = re.compile(r"/[A-Za-z0-9/@._~-]{0,200}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
 _HOLDS_KEY = re.compile(r"key|token|secret|password|auth", re.I)
 _LEADS_AWAY = re.compile(
@@ -58,6 +59,11 @@ class ModelEntry:
     def base_url(self) -> str | None:
         """Where the model is asked; None for the user's OPENAI_BASE_URL."""
         return self.values.get("base_url")
+
+    @property
+    def path(self) -> str | None:
+        """What stands behind the address of a decision model; None for its interface's usual."""
+        return self.values.get("path")
 
     @property
     def key_variable(self) -> str | None:
@@ -254,6 +260,8 @@ class _Reader:
                 return checked_url(text)
             except InputError as error:
                 raise InputError(f"{about}: {error}", hint=error.hint) from None
+        if field == "path" and not _PATH.fullmatch(text):
+            raise InputError(f"{about}: {text!r:.80} is no path such as /decisions")
         if field == "key_variable" and not _VARIABLE.fullmatch(text):
             # Not quoted: it may be a key.
             raise InputError(

@@ -134,6 +134,11 @@ def open_exchange(
     """
     if via == "live":
         return None
+    if environment.model(model).settings.api is not None:
+        raise InputError(
+            f"{model} is a decision model, which is asked live, not through batches or files",
+            hint="leave out --via",
+        )
     if model == SIMULATED:
         raise InputError(
             "the simulated model answers in process, not through batches or files",

@@ -20,6 +20,7 @@ from ...judges import (
 )
 from ...judges.claims import ClaimSettings
 from ...judges.files import with_audited_labels
+from ...judges.models import ModelSettings
 from ...optimize import (
     PARTS,
     Gepa,
@@ -171,6 +172,13 @@ class RunConfig(OptimizeOptions):
         """The models that the run may call and how each is reached, each pair once."""
         access: list[tuple[str, Via]] = [(self.model, self.via), self.optimizer_access]
         return tuple(dict.fromkeys(access))
+
+    @property
+    def judge_settings(self) -> ModelSettings:
+        """The settings of the judge's model that may change an answer, as the run started with
+        them.
+        """
+        return ModelSettings().answering_as((self.model_settings or {}).get(self.model, {}))
 
     @property
     def decision_rule(self) -> DecisionRule | None:

@@ -1,0 +1,185 @@
+"""A judge as the typed question of a decision model, and the answer as a verdict.
+
+What a decision model is asked is the judge's own text: role and criteria are the instructions, the
+anchors are the levels, the inputs are the state. It answers with a probability for each grade, and
+the verdict is the probability that the row is positive: of the grades at or above the judge's
+threshold together. A choice is the label of highest probability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from .errors import InputError
+from .models.decision_wire import NoDistribution, read_distribution
+from .models.model import Completion, Message, Request
+from .models.question import DecisionApi, Option, Question, State, question_request
+from .prompt import CRITERIA_PLACE, JudgePrompt, render
+from .reply import why_broken
+from .rows import Row
+from .scale import PROBABILITY, OutputScale
+from .verdict import Answer, Unscored, Verdict
+
+PARSER = "distribution"
+"""What `Verdict.parser` says of these verdicts."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedQuestion:
+    """How a judge is asked of decision models of one interface.
+
+    Raises:
+        InputError: The judge's scale is no question of that interface; see `question_of`.
+    """
+
+    prompt: JudgePrompt
+    api: DecisionApi
+
+    @cached_property
+    def question(self) -> Question:
+        """What is asked; the same for every row."""
+        question = question_of(self.prompt, by_name=self.api == "systemone")
+        question.require_for(self.api)
+        return question
+
+    @cached_property
+    def _message(self) -> Message:
+        return self.question.message(self.api)
+
+    @property
+    def scale(self) -> OutputScale:
+        """The scale of the verdicts."""
+        return verdict_scale(self.prompt.scale)
+
+    def state(self, row: Row) -> State:
+        """Return what is judged: the inputs by name, or the filled template where the interface
+        takes a text.
+        """
+        self.prompt.require_inputs(row)
+        cases = self.prompt.shown_cases.text(row) if self.prompt.cases is not None else ""
+        if self.api == "systemone":
+            inputs = {name: row.inputs[name] for name in self.prompt.inputs}
+            return {"decided_cases": cases, **inputs} if cases else inputs
+        return cases + render(self.prompt.template, row.inputs, salt="")
+
+    def request(self, row: Row, *, repeat: int = 0) -> Request:
+        """Return the request about one row."""
+        return question_request(self._message, self.state(row), repeat=repeat)
+
+    def read(self, completion: Completion, *, row_id: str = "") -> Answer:
+        """Turn an answer into a verdict, or into the reason why there is none."""
+        common = {
+            "row_id": row_id,
+            "reply_hash": completion.reply_hash,
+            "tokens_in": completion.tokens_in,
+            "tokens_out": completion.tokens_out,
+            "cost": completion.cost,
+            "latency": completion.latency,
+        }
+        broken = why_broken(completion)
+        if broken is not None:
+            return Unscored(reason=broken[0], detail=broken[1], **common)
+        try:
+            distribution = read_distribution(self.api, self.question, completion.text)
+        except NoDistribution as error:
+            return Unscored(reason="parse", detail=str(error), **common)
+        score, confidence = self._decide(distribution)
+        return Verdict(
+            score=score,
+            positive=self.scale.positive(score),
+            confidence=confidence,
+            distribution=distribution,
+            parser=PARSER,
+            **common,
+        )
+
+    def _decide(self, distribution: Sequence[float]) -> tuple[float, float]:
+        """Return score and confidence."""
+        scale = self.prompt.scale
+        if scale.kind == "choice":
+            best = max(range(len(distribution)), key=distribution.__getitem__)
+            return float(best), distribution[best]
+        if scale.kind == "probability":
+            positive = distribution[0] if scale.low_is_good else distribution[1]
+        else:
+            positive = sum(
+                share
+                for grade, share in zip(scale.levels, distribution, strict=True)
+                if scale.positive(grade)
+            )
+        positive = min(positive, 1.0)  # sums of shares may end a digit above
+        return positive, max(positive, 1.0 - positive)
+
+
+def question_of(prompt: JudgePrompt, *, by_name: bool = False) -> Question:
+    """Return the question that a judge is.
+
+    Args:
+        prompt: The judge.
+        by_name: Whether inputs are given by name, so that the instructions name them.
+
+    Raises:
+        InputError: Its scale has too many grades or labels.
+    """
+    scale = prompt.scale
+    instructions = _instructions(prompt, by_name=by_name)
+    try:
+        if scale.kind in ("probability", "binary"):
+            return Question(kind="yes_no", instructions=instructions, options=_yes_no(scale))
+        names = scale.labels or tuple(f"{grade:g}" for grade in scale.levels)
+        options = tuple(Option(name, scale.anchors.get(name, "")) for name in names)
+        kind = "choice" if scale.kind == "choice" else "score"
+        return Question(kind=kind, instructions=instructions, options=options)
+    except InputError as error:
+        raise InputError(
+            f"{prompt.name}@{prompt.version} is no question for a decision model: {error}",
+            hint=error.hint,
+        ) from None
+
+
+def _yes_no(scale: OutputScale) -> tuple[Option, Option]:
+    names = scale.labels or ("0", "1")
+    no, yes = (
+        scale.anchors.get(name, scale.anchors.get(str(grade), name if scale.labels else ""))
+        for grade, name in enumerate(names)
+    )
+    return Option("no", no), Option("yes", yes)
+
+
+def _instructions(prompt: JudgePrompt, *, by_name: bool) -> str:
+    before, placed, after = prompt.system.strip().partition(CRITERIA_PLACE)
+    criteria = prompt.criteria.strip()
+    sections = [before + criteria + after] if placed else [before, criteria]
+    if by_name:
+        fields = ", ".join(f"`{name}`" for name in prompt.inputs)
+        sections.append(f"What is to be judged stands in the state: {fields}.")
+    return "\n\n".join(section for section in sections if section)
+
+
+def verdict_scale(scale: OutputScale) -> OutputScale:
+    """Return the scale of what a decision model's answers say on a judge's scale: a probability,
+    positive from a half on, but the labels of a choice.
+    """
+    return scale if scale.kind in ("choice", "probability") else PROBABILITY
+
+
+def left_out(prompt: JudgePrompt) -> tuple[str, ...]:
+    """Return what of a judge a decision model is not sent, in words."""
+    parts = {
+        "the form of the reply": prompt.reply or prompt.reply_schema,
+        "reasons and stated confidence": prompt.reply_fields["text"]
+        or prompt.reply_fields["confidence"],
+        f"{len(prompt.examples)} examples": prompt.examples,
+    }
+    return tuple(words for words, present in parts.items() if present)
+
+
+def expected_grade(answer: Verdict, scale: OutputScale) -> float | None:
+    """Return the mean grade of a verdict's distribution on the judge's own scale; None without a
+    distribution or an order of grades.
+    """
+    if not answer.distribution or not scale.levels or scale.kind == "choice":
+        return None
+    return sum(g * p for g, p in zip(scale.levels, answer.distribution, strict=True))

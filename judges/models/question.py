@@ -1,0 +1,113 @@
+"""A typed question of a decision model, and the request that carries it.
+
+Such a model takes a state and typed questions and returns a probability for each answer, without
+text. A question travels as a `Request` whose system message holds the question and whose user
+message holds the state, each as JSON: record, budget, retries and files treat it as any other
+request. Its key has the interface, the question and the state, and nothing of how the answer is
+decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import orjson
+
+from ..errors import InputError
+from .model import Message, Request
+
+DecisionApi = Literal["decisions", "systemone", "sglang"]
+"""Which body an endpoint takes: OpenAI's `/decisions`, `/systemone`, or SGLang's `/decisions`. The
+path does not tell it, so that it is a setting of the model."""
+QuestionKind = Literal["yes_no", "score", "choice"]
+
+FEWEST, MOST_LEVELS = 2, 10
+MOST_OPTIONS: Mapping[DecisionApi, int] = {"decisions": 255, "systemone": 255, "sglang": 26}
+"""Options of a choice that each interface takes."""
+_REPLY_TOKENS = 16
+"""Tokens that are reserved for an answer; most services bill none."""
+
+State = str | Mapping[str, str]
+"""What is judged: one text, or texts by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One possible answer."""
+
+    name: str
+    meaning: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question and its possible answers; of yes/no first no, of a score the lowest first.
+
+    Raises:
+        InputError: It has too few options or too many, or two of one name.
+    """
+
+    kind: QuestionKind
+    instructions: str
+    options: tuple[Option, ...]
+
+    def __post_init__(self) -> None:
+        names = {option.name for option in self.options}
+        if len(names) < len(self.options):
+            raise InputError(f"a question has two answers of one name: {sorted(names)!r:.200}")
+        most = {"yes_no": 2, "score": MOST_LEVELS, "choice": max(MOST_OPTIONS.values())}[self.kind]
+        if not FEWEST <= len(self.options) <= most:
+            raise InputError(
+                f"a {self.kind} question has {FEWEST} to {most} answers, not {len(self.options):,}",
+                hint="give the judge a scale of fewer grades, or ask a chat model",
+            )
+
+    def require_for(self, api: DecisionApi) -> None:
+        """Return if an interface takes the question.
+
+        Raises:
+            InputError: It has more options than that.
+        """
+        if len(self.options) > MOST_OPTIONS[api]:
+            raise InputError(
+                f"{api} takes up to {MOST_OPTIONS[api]} options, the judge has"
+                f" {len(self.options):,} labels",
+                hint="ask a model of another interface, or a chat model",
+            )
+
+    def message(self, api: DecisionApi) -> Message:
+        """Return the message that carries the question; the same for every row."""
+        body = {"api": api, **asdict(self)}
+        return Message("system", orjson.dumps(body).decode())
+
+
+def question_request(question: Message, state: State, *, repeat: int = 0) -> Request:
+    """Return the request that asks the question of a message about a state."""
+    return Request(
+        messages=(question, Message("user", orjson.dumps(state).decode())),
+        temperature=None,
+        max_tokens=_REPLY_TOKENS,
+        repeat=repeat,
+    )
+
+
+def read_request(request: Request) -> tuple[Question, State]:
+    """Return the question and the state of a request that `question_request` made.
+
+    Raises:
+        InputError: It asks something else, such as a text: a decision model writes none.
+    """
+    try:
+        system, user = (orjson.loads(message.content) for message in request.messages)
+        options = tuple(Option(**option) for option in system["options"])
+        question = Question(
+            kind=system["kind"], instructions=system["instructions"], options=options
+        )
+    except (ValueError, KeyError, TypeError):
+        raise InputError(
+            "a decision model answers typed questions and writes no text",
+            hint="name a chat model for it, as with --optimizer-model",
+        ) from None
+    return question, user
