@@ -11,12 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
+
+import yaml
 
 from .errors import InputError
-from .models.decision_wire import NoDistribution, read_distribution
+from .models.decision_wire import NoDistribution, read_distribution, wire_body
 from .models.model import Completion, Message, Request
 from .models.question import DecisionApi, Option, Question, State, question_request
-from .prompt import CRITERIA_PLACE, JudgePrompt, render
+from .prompt import CRITERIA_PLACE, PLACEHOLDER, JudgePrompt, TextDumper, render
 from .reply import why_broken
 from .rows import Row
 from .scale import PROBABILITY, OutputScale
@@ -67,6 +70,20 @@ class AskedQuestion:
     def request(self, row: Row, *, repeat: int = 0) -> Request:
         """Return the request about one row."""
         return question_request(self._message, self.state(row), repeat=repeat)
+
+    def empty_body(self) -> dict[str, Any]:  # Any: JSON
+        """Return what is sent about a row whose texts are empty."""
+        prompt = self.prompt.to_count()
+        row = Row(id="", inputs=dict.fromkeys(prompt.inputs, ""))
+        state = AskedQuestion(prompt=prompt, api=self.api).state(row)
+        return wire_body(self.api, "MODEL", [self.question], state)
+
+    def describe(self) -> str:
+        """Show `empty_body` as YAML, and below it in one line what of the judge is not sent."""
+        body = yaml.dump(
+            self.empty_body(), Dumper=TextDumper, sort_keys=False, allow_unicode=True, width=110
+        )
+        return f"{body}# not sent: {', '.join(left_out(self.prompt, self.api)) or 'nothing'}"
 
     def read(self, completion: Completion, *, row_id: str = "") -> Answer:
         """Turn an answer into a verdict, or into the reason why there is none."""
@@ -165,9 +182,12 @@ def verdict_scale(scale: OutputScale) -> OutputScale:
     return scale if scale.kind in ("choice", "probability") else PROBABILITY
 
 
-def left_out(prompt: JudgePrompt) -> tuple[str, ...]:
+def left_out(prompt: JudgePrompt, api: DecisionApi) -> tuple[str, ...]:
     """Return what of a judge a decision model is not sent, in words."""
+    by_name = api == "systemone"
     parts = {
+        "the template's words beside its fields": by_name
+        and PLACEHOLDER.sub("", prompt.template).strip(),
         "the form of the reply": prompt.reply or prompt.reply_schema,
         "reasons and stated confidence": prompt.reply_fields["text"]
         or prompt.reply_fields["confidence"],

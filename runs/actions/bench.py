@@ -73,6 +73,7 @@ from ..store.sealed_rows import (
 from ..store.workspace import Workspace
 from .check_reliability import ReliabilityReport, check_reliability
 from .first_figure import FirstFigure, summarize
+from .first_question import first_question
 
 KEPT_CHECKS = ("annotators", "detectable_change", "noise", "flip_rate")
 """What is kept of the checks of reliability as it is; the others quote rows."""
@@ -189,6 +190,8 @@ def run_bench(
     rule = kept_rule.rule if kept_rule else None
     limit = models.max_tokens
     prompt = hide_sealed(workspace, prompt)
+    for note in first_question(workspace, prompt, models.model, environment):
+        say_first(note)
     config = BenchConfig.of(
         prompt, dataset, options, model=models.model, max_tokens=limit, rule=rule, source=source
     ).to_json()

@@ -36,6 +36,7 @@ from ..store.run_identity import MEANS, find_same
 from ..store.sides import enter_sides
 from ..store.workspace import Workspace
 from ..tracing import RunTrace, trace_run
+from .first_question import first_question
 from .plan import describe_split, within_budget
 from .prepare_run import PreparedRun, prepare_run
 from .read_objective import ask_reading
@@ -147,6 +148,9 @@ def start_run(
         return _run(workspace, same.run_id, prepared, watch, on_event)
     if prepared.config.reading is None:
         prepared = _settle_exact(prepared)
+    asked = (workspace, prepared.prompt, prepared.config.model, prepared.environment)
+    for note in first_question(*asked):
+        tell(note)
     edited = prepared.config.edited_judge
     keep_banks(workspace, prepared.prompt, *(() if edited is None else (edited,)))
     folds, prepared = prepared.config.folds, within_budget(workspace, prepared)

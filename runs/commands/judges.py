@@ -13,6 +13,8 @@ from .judges_add import add
 from .judges_cases import cases
 
 if TYPE_CHECKING:
+    from ...judges import JudgePrompt
+    from ...judges.models.question import DecisionApi
     from ..store.workspace import Workspace
 
 LISTS = """\
@@ -22,6 +24,7 @@ Versions:  judgewright judges list groundedness
 SHOWS = """\
 Example:     judgewright judges show groundedness@1349
 Difference:  judgewright judges show groundedness@1349 groundedness@77ab
+Question:    judgewright judges show groundedness --as question --api systemone
 """
 USES = """\
 Example:  judgewright judges use groundedness@1349
@@ -77,13 +80,36 @@ def _list_versions(judge: str, workspace: Workspace, *, as_json: bool) -> None:
 @judges.command(epilog=SHOWS)
 @click.argument("judge")
 @click.argument("after", required=False)
+@takes(
+    "form",
+    None,
+    "Print it as a decision model is asked, for a row whose texts are empty.",
+    flag="--as",
+    choices=("question",),
+)
+@takes(
+    "api",
+    "decisions",
+    "With --as question: the model's interface.",
+    choices=("decisions", "systemone", "sglang"),
+)
 @reads_workspace
-def show(judge: str, after: str | None, workspace: Workspace, as_json: bool) -> None:
+def show(
+    judge: str,
+    after: str | None,
+    form: str | None,
+    api: DecisionApi,
+    workspace: Workspace,
+    as_json: bool,
+) -> None:
     """Print a judge as YAML; with AFTER, what changed from JUDGE to that one."""
     from ...optimize.word_diff import diff_prompts
     from ..actions.verification import verification
 
     prompt = workspace.registry.get(judge)
+    if form is not None:
+        _show_question(prompt, api, as_json=as_json)
+        return
     if after is not None:
         other = workspace.registry.get(after)
         if as_json:
@@ -98,6 +124,15 @@ def show(judge: str, after: str | None, workspace: Workspace, as_json: bool) -> 
     notes = [verified["note"], *([prompt.cases.describe()] if prompt.cases is not None else ())]
     lines = [text.rstrip("\n"), *(f"# {note}" for note in notes)]
     answer(body, "\n".join(lines), as_json=as_json)
+
+
+def _show_question(prompt: JudgePrompt, api: DecisionApi, *, as_json: bool) -> None:
+    from ...judges.asked_question import AskedQuestion, left_out
+
+    asked = AskedQuestion(prompt=prompt, api=api)
+    body = {"name": prompt.name, "version": prompt.version, "api": api}
+    body |= {"question": asked.empty_body(), "left_out": left_out(prompt, api)}
+    answer(body, asked.describe(), as_json=as_json)
 
 
 @judges.command(epilog=USES)

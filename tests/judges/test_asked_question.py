@@ -8,9 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgewright.judges import InputError, OutputScale, Registry, Row, Unscored, Verdict
-from judgewright.judges.asked_question import AskedQuestion, expected_grade, question_of
+from judgewright.judges.asked_question import (
+    AskedQuestion,
+    expected_grade,
+    left_out,
+    question_of,
+)
 from judgewright.judges.models.decision_wire import read_answers, wire_body
 from judgewright.judges.models.question import Option, Question, read_request
+
+from .ten_judges import own_judge
 
 APIS = ("decisions", "systemone", "sglang")
 QUESTIONS = (
@@ -112,6 +119,64 @@ def test_a_scale_of_many_grades_is_refused() -> None:
     many = replace(JUDGE, scale=OutputScale(low=0, high=100, threshold=50))
     with pytest.raises(InputError, match=r"groundedness.*2 to 10 answers, not 101"):
         question_of(many)
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize(
+    ("name", "kind", "meanings"),
+    [
+        ("named labels", "score", ("No help.", "Some help.", "All that was asked.")),
+        ("no anchors", "score", ("",) * 5),
+        ("binary in words", "yes_no", ("It insults.", "polite")),
+        ("low is good", "yes_no", ("", "")),
+        ("criteria in the system text", "yes_no", ("", "")),
+        ("decided cases", "yes_no", ("", "")),
+        ("examples", "yes_no", ("", "")),
+        ("three inputs, JSON", "score", ("",) * 4),
+    ],
+)
+def test_a_judge_of_ones_own_is_a_question(
+    name: str, kind: str, meanings: tuple[str, ...], api: str
+) -> None:
+    """Whatever its scale and parts are; its criteria stand in the question once."""
+    prompt = own_judge(name)
+    one = asked(api, prompt)
+    assert (one.question.kind, tuple(o.meaning for o in one.question.options)) == (kind, meanings)
+    assert one.question.instructions.count(prompt.criteria) == 1
+    assert prompt.reply not in one.describe()
+
+
+def test_what_no_interface_takes_is_refused_with_the_reason() -> None:
+    """Eleven grades by none; thirty labels by SGLang alone, whose limit is 26."""
+    for api in APIS:
+        with pytest.raises(InputError, match="2 to 10 answers, not 11"):
+            asked(api, own_judge("eleven grades")).describe()
+    labels = own_judge("thirty labels")
+    assert len(asked("decisions", labels).question.options) == 30
+    assert len(asked("systemone", labels).question.options) == 30
+    with pytest.raises(InputError, match="up to 26 options, the judge has 30 labels"):
+        asked("sglang", labels).describe()
+
+
+def test_what_is_shown_is_what_would_be_sent() -> None:
+    """The question of any row, with an empty state; decided cases stand in it."""
+    for name in ("groundedness", "decided cases"):
+        prompt = JUDGE if name == "groundedness" else own_judge(name)
+        for api in APIS:
+            one = asked(api, prompt)
+            row = Row(id="", inputs=dict.fromkeys(prompt.inputs, ""))
+            assert one.empty_body() == wire_body(api, "MODEL", [one.question], one.state(row))
+    assert "decided_cases" in asked("systemone", own_judge("decided cases")).empty_body()["state"]
+
+
+def test_what_a_decision_model_is_not_sent_is_said() -> None:
+    """The form of the reply, reasons, examples, and a template's words where inputs are named."""
+    assert left_out(own_judge("examples"), "sglang") == ("the form of the reply", "2 examples")
+    assert left_out(own_judge("three inputs, JSON"), "systemone") == (
+        "the form of the reply",
+        "reasons and stated confidence",
+    )
+    assert "template" in left_out(own_judge("examples"), "systemone")[0]
 
 
 def test_the_probability_of_the_good_grades_decides() -> None:
