@@ -9,7 +9,6 @@ from .effect import Cells, Parts, decompose, expected_gain
 from .features import read_features
 from .find import find_in_frame, find_slices, search_slices
 from .inspect_slice import MeasuredSlice, measure_slice, members, rows_in_slice
-from .languages import FUNCTION_WORDS
 from .leaks import bins_reason, leak_reason, uncertainty_coefficient
 from .limits import Limits
 from .outcomes import Outcomes
@@ -24,7 +23,6 @@ from .text import Columns, feature_names, feature_rank, is_column, read_columns
 from .tokens import LIKELY, LikelyWords, read_vocabulary
 
 __all__ = [
-    "FUNCTION_WORDS",
     "LIKELY",
     "MAX_VALUES",
     "TARGETS",

@@ -16,7 +16,6 @@ from ..judges import Row
 from ..judges.files import find_suspicions
 from ..judges.retrieval import words as split_words
 from ..judges.rows import Scalar
-from .languages import FUNCTION_WORDS, NEGATIONS, guess_language
 
 CACHED_TEXTS = 256
 """Texts whose words are remembered at a time: rows of one group often share a source."""
@@ -24,28 +23,10 @@ MAX_FIELDS = 6
 """Fields that are read; of more, those with the most characters."""
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_IN_SENTENCE = re.compile(r"(?<=[^\s.!?:;\"“”'‘(\[*•–—-] )[^\W\d_][\w'’.-]*")
-_NOT = re.compile(r"n['’]t\b", re.IGNORECASE)
-# Within a line only, so that a text of many blank lines is not read once for each of them.
-_FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
-_CODE_LINE = re.compile(
-    r"(?:[;{}]|\)[ \t]*:)[ \t]*$|^[ \t]*(?:def |class |import |from \w+ import |#include|function"
-    r" |return\b"
-    r"|</?\w+[^>\n]*>[ \t]*$)",
-    re.MULTILINE,
-)
-_TABLE_LINE = re.compile(r"^[^\n|\t]*(?:\|[^\n|]*\||\t[^\n\t]*\t)", re.MULTILINE)
-_ITEM = re.compile(r"^[ \t]*(?:[-*•‣▪–]|\(?\d{1,2}[.)]|\(?[a-z][.)])[ \t]+\S", re.MULTILINE)
-_NUMBERS_IN_LINE = tuple(re.compile(rf"(?:^|\s)\(?{number}[.)]\s") for number in (1, 2, 3))
-
-_COUNTS = "zero one two three four five six seven eight nine ten eleven twelve"
-_SPELT = {str(number): word for number, word in enumerate(_COUNTS.split())}
-_ASKING = ("who", "whom", "whose", "what", "which", "when", "where", "why", "how")
-_YES_NO = (
-    "is are was were am do does did has have had isn aren doesn can could will would shall should"
-    " may might must"
-)
-_ASKING_YES_NO = frozenset(_YES_NO.split())
+_CAPITALISED = re.compile(r"(?<=[^\s.!?:;\"“”'‘(\[*•–—-] )(?:[^\W\d_]{2}|[^\W\d_]\.)[\w'’.-]*")
+"""Words of two letters and more, and initials, that do not begin a sentence."""
+LONG_WORD = 4
+"""Letters from which a word counts in an overlap: shorter ones mostly carry grammar."""
 
 
 class _Text:
@@ -70,30 +51,18 @@ class _Text:
         return frozenset(self.words)
 
     @functools.cached_property
-    def language(self) -> str:
-        return guess_language(self.text, self.distinct)
-
-    @functools.cached_property
-    def content(self) -> frozenset[str]:
-        """Its words without those that carry grammar only."""
-        return self.distinct - FUNCTION_WORDS.get(self.language, frozenset())
-
-    @functools.cached_property
     def numbers(self) -> frozenset[str]:
         """Its numbers as digits: 1,000 as 1000 and 2.50 as 2.5."""
         return frozenset(map(_plain_number, _NUMBER.findall(self.text)))
 
     @functools.cached_property
     def names(self) -> frozenset[str]:
-        """The words of its capitalised words, but for those that begin a sentence and the English
-        I.
-        """
+        """The words of its capitalised words, but for those that begin a sentence."""
         names: set[str] = set()
-        for word in set(_IN_SENTENCE.findall(self.text)):
+        for word in set(_CAPITALISED.findall(self.text)):
             if word[0].isupper():
                 names.update(split_words(word))
-        # What is left of I, I'm, I'll and the like.
-        return frozenset(names - {"i", "m", "s", "ll", "ve", "d", "re"})
+        return frozenset(names)
 
 
 def _plain_number(text: str) -> str:
@@ -105,64 +74,17 @@ def _plain_number(text: str) -> str:
     return f"{integer.lstrip('0') or '0'}.{fraction}".rstrip("0").rstrip(".")
 
 
-def _question_word(text: _Text) -> str:
-    """The word that asks; `yes_no` where a verb does, `none` where nothing does."""
-    opening = text.words[:8]
-    for word in opening:
-        if word in _ASKING:
-            return word
-    return "yes_no" if opening and opening[0] in _ASKING_YES_NO else "none"
-
-
-def _has_negation(text: _Text) -> bool:
-    negations = NEGATIONS.get(text.language, NEGATIONS["en"])
-    if not negations.isdisjoint(text.distinct):
-        return True
-    # `don't` is two words to the splitter, so its short form is looked for in the text itself.
-    return _NOT.search(text.text) is not None
-
-
-def _shape(unstripped: _Text) -> str:
-    text = unstripped.text.strip()
-    lines = text.count("\n") + 1
-    if not text:
-        return "empty"
-    fenced = ("```" in text or "~~~" in text) and _FENCE.search(text)
-    if fenced or (lines > 2 and 2 * len(_CODE_LINE.findall(text)) > lines):
-        return "code"
-    if text[0] + text[-1] in ("{}", "[]"):
-        return "code"
-    if lines > 1 and ("|" in text or "\t" in text) and len(_TABLE_LINE.findall(text)) > 1:
-        return "table"
-    if (lines > 1 and len(_ITEM.findall(text)) > 1) or _counts_to_three(text):
-        return "list"
-    return "lines" if lines > 1 else "one_line"
-
-
-def _counts_to_three(text: str) -> bool:
-    """Whether a text numbers things within its lines: 1. this 2. that 3. all."""
-    if "1." not in text and "1)" not in text:
-        return False
-    start = 0
-    for number in _NUMBERS_IN_LINE:
-        match = number.search(text, start)
-        if match is None:
-            return False
-        start = match.end() - 1
-    return True
-
-
 def _words_in(text: _Text, other: _Text) -> float | None:
-    if not text.content:
+    long = {word for word in text.distinct if len(word) >= LONG_WORD}
+    if not long:
         return None
-    return round(len(text.content & other.distinct) / len(text.content), 2)
+    return round(len(long & other.distinct) / len(long), 2)
 
 
 def _numbers_in(text: _Text, other: _Text) -> bool | None:
     if not text.numbers:
         return None
-    missing = text.numbers - other.numbers
-    return all(_SPELT.get(number) in other.distinct for number in missing)
+    return text.numbers <= other.numbers
 
 
 def _names_in(text: _Text, other: _Text) -> bool | None:
@@ -177,15 +99,13 @@ COMPARED: Mapping[str, Callable[[_Text, _Text], Scalar]] = {
     "numbers_in_": _numbers_in,
     "names_in_": _names_in,
 }
-"""Features of a field beside another, whose name follows: the share of its content words found
-there; whether all its numbers are, and all its names, missing where it has none."""
+"""Features of a field beside another, whose name follows: the share of its different words
+of four letters and more found there; whether all its numbers are, and all its names, missing where
+it has none."""
 ALONE: Mapping[str, Callable[[_Text], Scalar]] = {
     "words": lambda text: len(text.words),
-    "has_negation": _has_negation,
     "has_number": lambda text: bool(text.numbers),
-    "question_word": _question_word,
-    "shape": _shape,
-    "language": lambda text: text.language,
+    "lines": lambda text: len(text.text.splitlines()),
     "damaged": lambda text: bool(find_suspicions(text.text)),
     "characters": lambda text: len(text.text),
 }

@@ -1,6 +1,5 @@
 """What texts are like is read from one row alone, and the search finds what it should by it."""
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Scalar, Verdict
 from judgewright.judges.files import load_verdicts
 from judgewright.slices import (
-    FUNCTION_WORDS,
     Columns,
     Equals,
     Missing,
@@ -35,7 +33,6 @@ TEXTS = st.text(max_size=60) | st.sampled_from(
         "In 2019 Ada Lovelace paid $1,000.50.",
         "the three mice",
         "- a\n- b",
-        "nicht der und die",
         "",
         "It isn’t so.",
     ]
@@ -53,11 +50,11 @@ def row_of(inputs: dict[str, str], meta: dict[str, Scalar] | None = None) -> Row
         ("statement:words", "Don't panic, 42 times.", "", 5),
         ("statement:words", "", "", 0),
         ("statement:characters", "a b\n", "", 4),
-        ("statement:words_in_source", "The cat sat on the mat", "a MAT, and a cat", 0.67),
+        ("statement:words_in_source", "The black cats sat on mats", "MATS, and cats", 0.67),
         ("statement:words_in_source", "it is", "it is", None),
         ("statement:numbers_in_source", "It cost 1,000 in 2019", "1000 euro (2019)", True),
         ("statement:numbers_in_source", "It cost 1,000 in 2019", "1000 euro", False),
-        ("statement:numbers_in_source", "It had 3 rooms and 2.50 m", "three rooms of 2.5 m", True),
+        ("statement:numbers_in_source", "It had 3 rooms and 2.50 m", "3 rooms of 2.5 m", True),
         ("statement:numbers_in_source", "no number here", "1", None),
         ("statement:numbers_in_source", "on 1.2.2019", "on 1.2.2018", False),
         (
@@ -72,38 +69,14 @@ def row_of(inputs: dict[str, str], meta: dict[str, Scalar] | None = None) -> Row
             "ADA LOVELACE and babbage",
             False,
         ),
-        ("statement:names_in_source", "Then. There. I said so.", "", None),
+        ("statement:names_in_source", "Then. There. But I said so and I’m sure.", "", None),
+        ("statement:names_in_source", "Then J. Smith came.", "K. Smith", False),
         ("statement:has_number", "two and 2", "", True),
         ("statement:has_number", "two", "", False),
-        ("statement:has_negation", "They never came", "", True),
-        ("statement:has_negation", "They didn’t come", "", True),
-        ("statement:has_negation", "They know nots of note", "", False),
-        ("statement:has_negation", "Das ist nicht der Hund", "", True),
-        ("statement:has_negation", "The sin was great, the pas de deux greater", "", False),
-        ("statement:question_word", "In which year did he die?", "", "which"),
-        ("statement:question_word", "is it true that how matters", "", "how"),
-        ("statement:question_word", "does it matter", "", "yes_no"),
-        ("statement:question_word", "bounty hunter pay", "", "none"),
-        ("statement:shape", "  ", "", "empty"),
-        ("statement:shape", "One line, and a | pipe.", "", "one_line"),
-        ("statement:shape", "One.\n\nTwo.", "", "lines"),
-        ("statement:shape", "- one\n- two", "", "list"),
-        ("statement:shape", "Do 1. this thing 2. that thing 3. all things", "", "list"),
-        ("statement:shape", "| a | b |\n|---|---|\n| 1 | 2 |", "", "table"),
-        ("statement:shape", "a\tb\tc\n1\t2\t3", "", "table"),
-        ("statement:shape", "Try:\n```\nx\n```", "", "code"),
-        ("statement:shape", "def f(x):\n    y = x;\n    return y", "", "code"),
-        ("statement:shape", '{"a": 1}', "", "code"),
+        ("statement:lines", "One.\n\nTwo.\n", "", 3),
+        ("statement:lines", "", "", 0),
         ("statement:damaged", "It’s fine", "", False),
         ("statement:damaged", "It\u00e2\u20ac\u2122s broken", "", True),
-        ("statement:language", "the cat is on a mat", "", "en"),
-        ("statement:language", "die Katze ist auf der Matte", "", "de"),
-        ("statement:language", "le chat est sur le tapis", "", "fr"),
-        ("statement:language", "el gato está en la casa y no come", "", "es"),
-        ("statement:language", "кошка сидит на ковре", "", "cyrillic"),
-        ("statement:language", "猫はマットの上に座った", "", "ja"),
-        ("statement:language", "猫坐在垫子上", "", "zh"),
-        ("statement:language", "bounty hunter pay", "", "unknown"),
         ("statement", "as it is", "", "as it is"),
         ("nobody:words", "", "", None),
         ("statement:words_in_nobody", "a", "", None),
@@ -135,7 +108,6 @@ def test_a_feature_says_what_its_text_is_like(
         "\u00e2\u20ac",
         "Aa ",
         "n't",
-        "`",
     ],
 )
 def test_a_hostile_text_is_read_as_quickly_as_another(unit: str) -> None:
@@ -144,7 +116,7 @@ def test_a_hostile_text_is_read_as_quickly_as_another(unit: str) -> None:
     """
     row = row_of({"statement": unit * (250_000 // len(unit)), "source": unit})
     values = read_columns([row], feature_names([row]))
-    assert len(values) == 19
+    assert len(values) == 13
 
 
 def test_metadata_comes_before_a_feature_of_the_same_name() -> None:
@@ -175,20 +147,12 @@ def test_a_predicate_over_a_feature_needs_one_row_only(statement: str, source: s
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12))
-def test_overlap_is_the_share_of_different_content_words(chosen: list[str]) -> None:
-    """Recomputed from the sets of words."""
+def test_overlap_is_the_share_of_different_long_words(chosen: list[str]) -> None:
+    """Recomputed from the sets of words of four letters and more."""
     source = "A red cat, since 1999"
     row = row_of({"statement": " ".join(chosen), "source": source})
-    content = (
-        set(chosen) - FUNCTION_WORDS["en"]
-        if Columns().value(row, "statement:language") == "en"
-        else set(chosen)
-    )
-    expected = (
-        round(len(content & set(re.findall(r"\w+", source.lower()))) / len(content), 2)
-        if content
-        else None
-    )
+    long = set(chosen) & {"1999", "with", "zeal"}
+    expected = round(len(long & {"1999"}) / len(long), 2) if long else None
     assert Columns().value(row, "statement:words_in_source") == expected
 
 

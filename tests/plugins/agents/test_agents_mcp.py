@@ -39,7 +39,7 @@ EVERY: tuple[tuple[str, dict[str, Any]], ...] = (
     ("gate_status", {}),
     ("diff", {}),
     ("runs", {"limit": 5}),
-    ("export", {"judge": "groundedness", "to": "messages"}),
+    ("export", {"judge": "groundedness", "to": "jinja"}),
 )
 
 
@@ -199,8 +199,8 @@ def test_hostile_arguments_are_refused(folder: Path) -> None:
         ("slices", {"run": "rows.jsonl"}),
         ("gate_status", {"run": "--json"}),
         ("runs", {"limit": 0}),
-        ("export", {"judge": "groundedness", "to": "messages", "out": "made.json"}),
-        ("export", {"judge": "groundedness", "to": "messages", "push": "http://127.0.0.1:9"}),
+        ("export", {"judge": "groundedness", "to": "jinja", "out": "made.json"}),
+        ("export", {"judge": "groundedness", "to": "jinja", "push": "http://127.0.0.1:9"}),
         ("shell", {"command": "id"}),
     )
     before = {path.name for path in folder.iterdir()}
@@ -221,7 +221,7 @@ def test_an_export_is_written_only_where_a_person_allows_it(folder: Path) -> Non
     outside.mkdir()
     (folder / "linked").symlink_to(outside)
     names = ("made.json", "made.json", "linked/made.json", "../made.json", ".judgewright/made.json")
-    calls = [("export", {"judge": "groundedness", "to": "messages", "out": name}) for name in names]
+    calls = [("export", {"judge": "groundedness", "to": "jinja", "out": name}) for name in names]
     answers = call_all(folder, *calls, options=("--write",))
     assert [answer.is_error for answer in answers] == [False, True, True, True, True]
     assert (folder / "made.json").exists()
