@@ -15,8 +15,9 @@ from typing import Any
 
 import yaml
 
+from .distribution_reading import NoDistribution
 from .errors import InputError
-from .models.decision_wire import NoDistribution, read_distribution, wire_body
+from .models.decision_wire import read_distribution, wire_body
 from .models.model import Completion, Message, Request
 from .models.question import DecisionApi, Option, Question, State, question_request
 from .prompt import CRITERIA_PLACE, PLACEHOLDER, JudgePrompt, TextDumper, render

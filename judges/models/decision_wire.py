@@ -7,15 +7,15 @@ distribution over the answers leaves the row without a verdict; it is never a ze
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
 
+from ..distribution_reading import distribution_of, type_of
 from ..errors import ModelError
 from .model import Completion
-from .question import DecisionApi, Question, QuestionKind, State
+from .question import DecisionApi, Question, State
 from .tokens import approximate_tokens
 
 PATHS: Mapping[DecisionApi, str] = {
@@ -23,21 +23,9 @@ PATHS: Mapping[DecisionApi, str] = {
     "systemone": "/systemone",
     "sglang": "/decisions",
 }
-_TYPES: Mapping[DecisionApi, Mapping[QuestionKind, str]] = {
-    "decisions": {"yes_no": "predicate", "score": "score", "choice": "choice"},
-    "systemone": {"yes_no": "noul", "score": "score", "choice": "choice"},
-    "sglang": {"yes_no": "yes_no", "score": "score", "choice": "choice"},
-}
-_SUM = 0.02
-"""How far probabilities may be from a sum of 1: services round each of them to .01."""
-_SUM_OF_EACH = 0.005
 _MOST_TOKENS = 20_000_000
 
 Json = dict[str, Any]  # Any: JSON as the endpoint defines it
-
-
-class NoDistribution(ValueError):
-    """An answer is no distribution over the possible answers; the message says why."""
 
 
 def wire_body(api: DecisionApi, model: str, questions: Sequence[Question], state: State) -> Json:
@@ -51,7 +39,7 @@ def wire_body(api: DecisionApi, model: str, questions: Sequence[Question], state
 
 
 def _openai(name: str, question: Question) -> Json:
-    body: Json = {"type": _TYPES["decisions"][question.kind], "name": name}
+    body: Json = {"type": type_of("decisions", question.kind), "name": name}
     body["instructions"] = _with_meanings(question)
     if question.kind == "choice":
         body["choices"] = [_described("value", option) for option in question.options]
@@ -67,7 +55,7 @@ def _described(field: str, option: Any) -> Json:  # Any: an Option
 
 def _system_one(question: Question) -> Json:
     body: Json = {
-        "type": _TYPES["systemone"][question.kind],
+        "type": type_of("systemone", question.kind),
         "instructions": question.instructions,
     }
     meanings = [option.meaning for option in question.options]
@@ -203,58 +191,13 @@ def _count(fields: Json, *names: str) -> int | None:
 def read_distribution(api: DecisionApi, question: Question, text: str) -> tuple[float, ...]:
     """Return the probability of each answer, in the order of the question's options.
 
-    Sums that are off by rounding are brought to 1.
-
     Args:
         api: The interface.
         question: What was asked.
         text: The text of a completion of `read_answers`.
 
     Raises:
-        NoDistribution: The answer is missing, of another type, or its numbers are none.
+        NoDistribution: See `distribution_of`.
     """
-    answer = orjson.loads(text)
-    if not isinstance(answer, dict):
-        raise NoDistribution("there is no answer to this question")
-    expected = _TYPES[api][question.kind]
-    if answer.get("type") != expected:
-        raise NoDistribution(
-            f"the answer is of the type {answer.get('type')!r:.40}, not {expected}"
-        )
-    if question.kind == "yes_no" and api != "sglang":
-        yes = _probability(answer.get("probability" if api == "decisions" else "noul"), "yes")
-        return (1.0 - yes, yes)
-    by_name = _by_name(answer.get("probabilities"))
     names = [option.name for option in question.options]
-    if question.kind == "yes_no":
-        names = ["no", "yes"]
-    elif question.kind == "score" and api != "decisions":
-        names = [str(index) for index in range(len(names))]
-    return _summing_to_one([_probability(by_name.get(name), name) for name in names])
-
-
-def _by_name(probabilities: Any) -> Mapping[str, Any]:  # Any: JSON
-    if isinstance(probabilities, dict):
-        return probabilities
-    by_name: dict[str, Any] = {}
-    for part in probabilities if isinstance(probabilities, list) else ():
-        if isinstance(part, dict):
-            by_name[str(part.get("label", part.get("value")))] = part.get("probability")
-    return by_name
-
-
-def _probability(value: Any, name: str) -> float:  # Any: JSON
-    if type(value) not in (int, float) or not math.isfinite(value):
-        raise NoDistribution(
-            f"the probability of {name!r:.80} is {value!r:.40}, which is no number"
-        )
-    if not 0.0 <= value <= 1.0:
-        raise NoDistribution(f"the probability of {name!r:.80} is {value!r}, not within [0, 1]")
-    return float(value)
-
-
-def _summing_to_one(probabilities: Sequence[float]) -> tuple[float, ...]:
-    total = math.fsum(probabilities)
-    if abs(total - 1.0) > max(_SUM, _SUM_OF_EACH * len(probabilities)):
-        raise NoDistribution(f"the probabilities sum to {total:.4g}, not to 1")
-    return tuple(value / total for value in probabilities)
+    return distribution_of(orjson.loads(text), api=api, kind=question.kind, names=names)
