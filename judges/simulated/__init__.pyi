@@ -1,4 +1,5 @@
 from .chat import read_request
+from .decision_server import DecisionOptions, make_decisions_app
 from .faults import Faults
 from .fields import pair_of
 from .model import Simulated
@@ -8,6 +9,7 @@ from .text import FEATURES, Reader
 
 __all__ = [
     "FEATURES",
+    "DecisionOptions",
     "Faults",
     "Reader",
     "Server",
@@ -17,6 +19,7 @@ __all__ = [
     "bell",
     "load_rules",
     "make_app",
+    "make_decisions_app",
     "pair_of",
     "read_request",
 ]

@@ -7,7 +7,8 @@ A spec is a comma-separated list such as `429=0.10,503=0.05,garbage=0.05,retry_a
   it; `badjson = RATE` answer with a body that is no JSON. These are drawn anew for every attempt of
   a body.
 * `garbage = RATE` answer 200 with a text that holds no verdict; `truncate = RATE` cut the text and
-  say `length`. These are properties of a body: asked again, it gives the same.
+  say `length`; `refusal = RATE` decline. These are properties of a body: asked again, it gives the
+  same.
 * `reasoning = 2500` thinks with so many tokens before every answer; a lower limit of tokens cuts it
   there.
 * `batch_rejected batch_expired = RATE` of the batches: nothing is done, or half of it;
@@ -62,6 +63,7 @@ class Faults(BaseModel):
     """HTTP status and the share of attempts that get it."""
     garbage: _Rate = 0.0
     truncate: _Rate = 0.0
+    refusal: _Rate = 0.0
     timeout: _Rate = 0.0
     badjson: _Rate = 0.0
     reasoning: Annotated[int, Field(ge=0, le=1_000_000)] = 0
@@ -86,7 +88,7 @@ class Faults(BaseModel):
         per_attempt = sum(rate for _, rate in self.statuses) + self.timeout + self.badjson
         units = {
             "attempt": per_attempt,
-            "body": self.garbage + self.truncate,
+            "body": self.garbage + self.truncate + self.refusal,
             "batch": self.batch_rejected + self.batch_expired,
             "request of a batch": self.batch_failed + self.batch_lost,
         }
@@ -140,8 +142,11 @@ class Faults(BaseModel):
         return self._draw(rates, body, f"attempt {attempt}")
 
     def sticky(self, body: bytes) -> str | None:
-        """Return what goes wrong with every answer to this body: `garbage`, `truncate` or None."""
-        return self._draw([("garbage", self.garbage), ("truncate", self.truncate)], body, "body")
+        """Return what goes wrong with every answer to this body: `garbage`, `truncate`, `refusal`
+        or None.
+        """
+        kinds = ("garbage", "truncate", "refusal")
+        return self._draw([(kind, getattr(self, kind)) for kind in kinds], body, "body")
 
     def batch(self, number: int) -> str | None:
         """Return what goes wrong with the batch of this number, from 1: `batch_rejected`,

@@ -66,6 +66,13 @@ def _fences(text: str, fence: re.Pattern[str]) -> list[Block]:
     return blocks
 
 
+def named_texts(state: str | Mapping[str, str]) -> dict[str, str]:
+    """Return the texts of a state by name in lower case; one without fences is a text alone."""
+    if isinstance(state, str):
+        return {block.name: block.text for block in fences(state)} or {"text": state}
+    return {name.lower(): text for name, text in state.items()}
+
+
 def pair_of(
     names: Mapping[str, Sequence[str]], fields: Mapping[str, str], criteria: str
 ) -> Pair | None:

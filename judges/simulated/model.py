@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -18,9 +19,10 @@ from typing import Any
 import orjson
 
 from ..models.model import Completion, Message, Request, TokenLogprob
+from ..models.question import Question, State
 from ..plain_cases import CASE_FENCE
 from .critic import Critic
-from .fields import fences, outside, pair_of
+from .fields import fences, named_texts, outside, pair_of
 from .judge import Demonstration, Judge, position_of
 from .loss_writer import OPENING as LOSS_OPENING
 from .loss_writer import write_loss
@@ -37,6 +39,11 @@ _NOTHING = (
 )
 CHARACTERS_PER_TOKEN = 4
 """The token estimate; the simulated model has no tokenizer."""
+_PROBABILITY = orjson.dumps(
+    {"json_schema": {"schema": {"properties": {"p": {"type": "number", "maximum": 1}}}}}
+)
+_STEEPNESS = 8.0
+"""How p(yes) follows the place on the scale: from .02 to .98."""
 
 _ResponseFormat = Mapping[str, Any] | None  # Any: JSON as the endpoint defines it
 
@@ -101,6 +108,32 @@ class Simulated:
             fingerprint=f"simulated-{self.version}",
             logprobs=_within(logprobs, len(text)),
         )
+
+    def decide(self, question: Question, state: State, *, repeat: int = 0) -> Sequence[float]:
+        """Return a probability for each option of a question, all equal without a text to judge.
+
+        Equal arguments give equal answers; another `repeat` differs a little.
+        """
+        count = len(question.options)
+        pair = pair_of(self._rules.fields, named_texts(state), question.instructions)
+        if pair is None:
+            return (1.0 / count,) * count
+        instructions, _ = self._read_prompt(pair.task, question.instructions, "", _PROBABILITY, ())
+        if question.kind != "yes_no":
+            anchors = {option.name: option.meaning for option in question.options}
+            scale = Scale(levels=(*anchors,), anchors=anchors, ordered=question.kind == "score")
+            instructions = replace(instructions, scale=scale)
+        opinion = self._judge.decide(
+            pair.task,
+            instructions,
+            self._reader.features(pair.task, pair.focus, pair.ground),
+            repeat=repeat,
+            texts=(pair.ground,) if pair.alone else (pair.focus, pair.ground),
+        )
+        if question.kind != "yes_no":
+            return opinion.shares
+        yes = 1.0 / (1.0 + math.exp(_STEEPNESS * (0.5 - opinion.position)))
+        return (yes, 1.0 - yes) if instructions.scale.low_is_good else (1.0 - yes, yes)
 
     def _answer(
         self,

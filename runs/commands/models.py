@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
 
@@ -210,19 +210,29 @@ def test(
 )
 @takes("port", 8399, "Port to listen on; 0 takes a free one.", low=0, high=65535)
 @takes("faults", "", "Errors to inject, such as 429=0.10,503=0.05,garbage=0.05,batch_lost=0.1.")
+@takes(
+    "api",
+    "chat",
+    "What it speaks: OpenAI's chat, or what decision models do: OpenAI's /v1/decisions, System"
+    " One's /v1/systemone, or SGLang's /v1/decisions.",
+    choices=("chat", *get_args(DecisionApi)),
+)
 @json_option
-def simulate(port: int, faults: str, as_json: bool) -> None:
+def simulate(port: int, faults: str, api: DecisionApi | Literal["chat"], as_json: bool) -> None:
     """Serve the simulated model as an OpenAI-compatible endpoint until it is interrupted.
 
     Then, elsewhere: judgewright bench groundedness rows.jsonl --model
         simulated@http://127.0.0.1:8399/v1
     """
     from ...judges import Simulated
-    from ...judges.simulated.faults import Faults
-    from ...judges.simulated.serve import Server, make_app
+    from ...judges.simulated import DecisionOptions, Faults, Server, make_app, make_decisions_app
 
-    model = Simulated()
-    server = Server(make_app(model, Faults.parse(faults)), port=port)
+    model, injected = Simulated(), Faults.parse(faults)
+    if api == "chat":
+        app = make_app(model, injected)
+    else:
+        app = make_decisions_app(api, options=DecisionOptions(faults=injected))
+    server = Server(app, port=port)
 
     def listening(url: str) -> None:
         body = {"model": model.endpoint, "faults": faults, "url": url}
