@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, overload
 
 from .asked_question import AskedQuestion
+from .cascade import judge_in_cascade
 from .errors import BudgetSpent, InputError, ModelError
 from .judged_dataset import JudgedDataset
 from .models.client import Client
@@ -61,7 +62,8 @@ def judge(
 ) -> JudgedDataset:
     """Judge every row of a dataset and return the rows with their answers, in order.
 
-    A row that fails is an `Unscored` answer with its reason; the others are not affected.
+    A row that fails is an `Unscored` answer with its reason; the others are not affected. The rows
+    in the band of a judge's cascade are asked of the slow model too.
 
     Args:
         prompt: The judge.
@@ -75,12 +77,39 @@ def judge(
 
     Raises:
         PromptError: A row lacks a field the template names.
-        InputError: Tok confidence is asked of a judge that has no grades.
+        InputError: Tok confidence is asked of a judge that has no grades, or the slow model of a
+            cascade cannot be asked.
         ModelError: The endpoint refuses every request (a wrong key, an unknown model), or gives no
             log-probabilities where Tok confidence needs them.
         Interrupted: The person asked to stop; finished calls are kept.
     """
     settings = settings or JudgeSettings()
+    # Without the cascade it is the same text under the same version, which was asked before.
+    ask = partial(
+        _judge_with_one,
+        replace(prompt, cascade=None),
+        settings=settings,
+        repeat=repeat,
+        progress=progress,
+    )
+    if prompt.cascade is None:
+        judged = ask(dataset, client)
+    else:
+        judged = judge_in_cascade(prompt.cascade, dataset, client, ask)
+        judged = replace(judged, judge=f"{prompt.name}@{prompt.version}")
+    return judged if rule is None else judged.under(rule)
+
+
+def _judge_with_one(
+    prompt: JudgePrompt,
+    dataset: Dataset,
+    client: Client,
+    *,
+    settings: JudgeSettings,
+    repeat: int,
+    progress: Callable[[Progress], None] | None,
+) -> JudgedDataset:
+    """Judge every row with one model, under the judge's own threshold."""
     if settings.confidence == "tok":
         require_tokens(prompt)
     answers: dict[str, Answer] = {}
@@ -119,7 +148,7 @@ def judge(
             answer = with_token_confidence(prompt, answer, outcome)
         answers[row.id] = answer
         simulated = simulated or (outcome.fingerprint or "").startswith(SIMULATED_FINGERPRINT)
-    judged = JudgedDataset(
+    return JudgedDataset(
         dataset=dataset,
         answers=tuple(answers[row.id] for row in dataset.rows),
         scale=prompt.scale if question is None else question.scale,
@@ -127,7 +156,6 @@ def judge(
         model=client.model.name,
         simulated=simulated,
     )
-    return judged if rule is None else judged.under(rule)
 
 
 def asked_question(

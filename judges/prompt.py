@@ -6,7 +6,7 @@ import difflib
 import hashlib
 import re
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -15,6 +15,7 @@ import orjson
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from .cascade import Cascade
 from .cases import INLINE, WAYS, CaseBank, Cases, CasesNode, bank_path, require_cases
 from .errors import PromptError, explain_yaml_error
 from .files.small_file import read_small_text
@@ -74,6 +75,8 @@ class JudgePrompt:
     examples: tuple[Example, ...] = ()
     cases: Cases | None = None
     """Decided cases that are shown before each row."""
+    cascade: Cascade | None = None
+    """Which model is asked second, and where."""
     reply_schema: Mapping[str, str] = field(default_factory=dict)
     """Fields of a JSON reply in order, name to kind (`text`, `score`, `confidence`); empty for a
     plain-text reply. `a.b` is the field `b` in the object `a`."""
@@ -123,6 +126,12 @@ class JudgePrompt:
                 raise PromptError(f"prompt {self.name!r}: an example has no field {missing[0]!r}")
         if self.cases is not None:
             require_cases(self.cases, self.name, self.inputs, self.scale)
+        if self.cascade is not None and self.scale.kind == "choice":
+            raise PromptError(
+                f"prompt {self.name!r}: a choice has no cascade, as no probability says that a row"
+                " is good",
+                hint="take cascade out",
+            )
 
     def __repr__(self) -> str:
         reads = f"reads {', '.join(self.inputs)}; answers {self.scale.describe()}"
@@ -139,6 +148,7 @@ class JudgePrompt:
             yield part, getattr(self, part)
         yield from (
             ("parent", self.parent or ""),
+            ("cascade", self.cascade.model if self.cascade else ""),
             *(("a label", label) for label in self.scale.labels),
         )
         pairs = (*self.scale.anchors.items(), *self.reply_schema.items())
@@ -245,6 +255,8 @@ class JudgePrompt:
             seen["low_is_good"] = True
         if self.cases is not None:
             seen["cases"] = self.cases.seen(self.scale)
+        if self.cascade is not None:
+            seen["cascade"] = [self.cascade.model, self.cascade.low, self.cascade.high]
         return hashlib.blake2b(
             orjson.dumps(seen, option=orjson.OPT_SORT_KEYS), digest_size=6
         ).hexdigest()
@@ -361,6 +373,8 @@ class JudgePrompt:
         body["examples"] = [{"inputs": dict(e.inputs), "reply": e.reply} for e in self.examples]
         if self.cases is not None:
             body["cases"] = self.cases.to_yaml()
+        if self.cascade is not None:
+            body["cascade"] = asdict(self.cascade)
         return yaml.dump(body, Dumper=TextDumper, sort_keys=False, allow_unicode=True, width=110)
 
     def write(self, path: Path, *, banks: Path | None = None) -> None:
@@ -538,6 +552,7 @@ class _PromptFile(BaseModel):
     reply_mark: str = ""
     examples: tuple[Example, ...] = ()
     cases: CasesNode | None = None
+    cascade: Cascade | None = None
 
 
 def read_prompt(path: Path, *, edited: bool = True) -> JudgePrompt:

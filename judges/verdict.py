@@ -36,6 +36,8 @@ class Verdict:
     rationale: str = ""
     parser: str = ""
     """Which parser found the verdict in the reply."""
+    model: str = ""
+    """The slow model of a cascade, where it decided; no rule decides its verdict anew."""
     reply_hash: str = ""
     tokens_in: int = 0
     tokens_out: int = 0
@@ -90,8 +92,8 @@ def apply_rule(answer: Answer, scale: OutputScale, rule: DecisionRule) -> Answer
     """
     # A rule on top of another would calibrate twice.
     before = as_given(answer)
-    if isinstance(before, Unscored):
-        return before
+    if isinstance(before, Unscored) or before.model:
+        return answer
     is_probability = scale.kind == "probability"
     probability = before.score if is_probability else before.probability
     if rule.calibration is not None and probability is not None:

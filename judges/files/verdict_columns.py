@@ -38,7 +38,7 @@ _LOOKED_AT = 1_000
 
 BENCH_COLUMNS = frozenset({"judge", "judge_model", "simulated"})
 """Columns by which a file of `bench --out` is recognised."""
-BENCH_OUTPUTS = ("verdict", "score", "confidence", "rationale", "detail")
+BENCH_OUTPUTS = ("verdict", "score", "confidence", "rationale", "detail", "decided_by")
 """Its columns that hold what the judge answered."""
 _ROW_OBJECTS = frozenset(
     {"metadata", "meta", "inputs", "input", "row", "fields", "data", "attributes", "properties"}

@@ -64,6 +64,7 @@ class Client:
             caller, who closes it.
         encoder: Returns the embeddings model of a name, by which a judge's decided cases may be
             chosen; on the same record and budget.
+        opener: Returns the client of another model by its name, on the same record and budget.
         watch: Told whom an `ask` without a progress of its own is for, and how far it has come.
         omitted: What the endpoint is known to refuse; see `Ladder`.
         concurrency: The most attempts that are sent and not yet recorded, at any moment, and where
@@ -92,6 +93,7 @@ class Client:
         exchange: Exchange | None = None,
         engine: Engine | None = None,
         encoder: Callable[[str], Encode] | None = None,
+        opener: Callable[[str], Client] | None = None,
         watch: Callable[[str, Progress], None] | None = None,
         omitted: Collection[str] = (),
         concurrency: int | None = None,
@@ -151,6 +153,8 @@ class Client:
             )
         self._engine = engine
         self.encoder = encoder
+        self._opener = opener
+        self._others: dict[str, Client] = {}
         self._here = Here(model)
 
     def __enter__(self) -> Client:
@@ -161,8 +165,21 @@ class Client:
 
     @property
     def stats(self) -> ClientStats:
-        """What this client has done so far."""
-        return self._stats
+        """What this client has done so far, and those that it opened."""
+        return self._stats.with_those_of([other.stats for other in self._others.values()])
+
+    def second(self, name: str) -> Client:
+        """Return the client of another model, on the same record and budget, opened once.
+
+        Raises:
+            InputError: Nothing here opens another model, or this user may not ask it.
+        """
+        if self._opener is None:
+            raise InputError(f"{name!r} cannot be asked here beside {self.model.name}")
+        with self._counting:
+            if name not in self._others:
+                self._others[name] = self._opener(name)
+            return self._others[name]
 
     @property
     def by_exchange(self) -> bool:

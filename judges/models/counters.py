@@ -5,8 +5,8 @@ totals.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from ..errors import BudgetSpent, ModelError
 from .budget import Reservation
@@ -102,6 +102,27 @@ class ClientStats:
     """Those of them that were cut at the limit of tokens."""
     first_unreadable: int = 0
     """Those of them without a readable verdict."""
+
+    def with_those_of(self, others: Sequence[ClientStats]) -> ClientStats:
+        """Return these counts together with those of other clients; itself where there are none."""
+        if not others:
+            return self
+        all_stats = (self, *others)
+        sums = {name: sum(getattr(one, name) for one in all_stats) for name in _SUMMED}
+        return replace(
+            self,
+            **sums,
+            price_known=all(one.price_known for one in all_stats),
+            dropped=set().union(*(one.dropped for one in all_stats)),
+            ignored=sum((one.ignored for one in all_stats), Counter[str]()),
+            notes={note: None for one in all_stats for note in one.notes},
+        )
+
+
+_SUMMED = (
+    *("requests", "recorded", "calls", "attempts", "retries", "failed"),
+    *("tokens_in", "tokens_out", "cost"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -486,6 +486,8 @@ def write_verdicts(judged: JudgedDataset, path: Path) -> None:
                     "rationale": answer.rationale,
                     "unscored": None,
                 }
+                if answer.model:
+                    line["decided_by"] = answer.model
             else:
                 line |= dict.fromkeys(("verdict", "score", "confidence"))
                 line |= {"unscored": answer.reason, "detail": answer.detail}

@@ -13,8 +13,10 @@ from ...judges import (
     Dataset,
     Estimate,
     InputError,
+    IntArray,
     JudgedDataset,
     JudgePrompt,
+    OutputScale,
     Verdict,
 )
 from ...judges.reliability import CHURN
@@ -142,22 +144,28 @@ def assumed_judge(
             missed = min(round((1 - precision) / precision * hits), len(members))
         wrong = rng.choice(members, missed, replace=False) if len(members) else members
         verdict[wrong] = (code + rng.integers(1, classes, len(wrong))) % classes
+    return judged_as(
+        replace(dataset, rows=tuple(rows)),
+        verdict,
+        prompt.scale if chooses else BINARY,
+        confidence=skill if confidence and not chooses else None,
+    )
+
+
+def judged_as(
+    dataset: Dataset, codes: IntArray, scale: OutputScale, *, confidence: float | None = None
+) -> JudgedDataset:
+    """Return rows with made-up verdicts: a class of a choice, or yes and no as 1 and 0."""
     answers = tuple(
         Verdict(
             row_id=row.id,
             score=float(code),
-            positive=bool(code) and not chooses,
-            confidence=skill if confidence and not chooses else None,
+            positive=scale.kind == "binary" and code == 1,
+            confidence=confidence,
         )
-        for row, code in zip(rows, verdict, strict=True)
+        for row, code in zip(dataset.rows, codes.tolist(), strict=True)
     )
-    return JudgedDataset(
-        dataset=replace(dataset, rows=tuple(rows)),
-        answers=answers,
-        scale=prompt.scale if chooses else BINARY,
-        judge=prompt.name,
-        model="assumed",
-    )
+    return JudgedDataset(dataset=dataset, answers=answers, scale=scale, model="assumed")
 
 
 def minimum_detectable_gain(
@@ -188,19 +196,21 @@ def minimum_detectable_gain(
     basis = f"assumed: a judge with {skill} {ASSUMED_SKILL:.0%} and a churn of {CHURN:.0%}"
     known = "" if measured is None or chooses else str(measured)
     size, reason = None, ""
-    sealed = {"alpha": look.alpha, "rows": len(holdout), "groups": holdout.groups}
+    rows, groups = len(holdout), holdout.groups
     try:
-        size = smallest_gain(metric, judged, churn=CHURN, **sealed)
+        size = smallest_gain(
+            metric, judged, churn=CHURN, alpha=look.alpha, rows=rows, groups=groups
+        )
         if size is None:
-            perfect = perfect_gain(metric, judged, **sealed)
-            reason = f"on {len(holdout):,} rows {_only_shown(perfect)}"
+            perfect = perfect_gain(metric, judged, alpha=look.alpha, rows=rows, groups=groups)
+            reason = f"on {rows:,} rows {_only_shown(perfect)}"
     except InputError as error:
         reason = str(error)
     return MinimumDetectableEffect(
         metric=metric,
         size=size,
-        rows=len(holdout),
-        groups=holdout.groups,
+        rows=rows,
+        groups=groups,
         look=look.number,
         alpha=look.alpha,
         spent=look.spent,

@@ -4,13 +4,14 @@ people, which errors it makes, what another threshold would change, and the slic
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ...judges import BetterThreshold, JudgedDataset, OutputScale, Verdict, better_threshold
 
 if TYPE_CHECKING:
+    from ...optimize.events import Json
     from .reach import Reach
 
 LEAST_SEARCHED, MOST_SEARCHED = 60, 5_000
@@ -19,7 +20,6 @@ and a search of so many takes half a second.
 """
 LEAST_LABELS = 10
 """Labels under which nothing is reckoned of a gate."""
-Json = Mapping[str, Any]  # Any: JSON
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,29 +97,25 @@ def first_figure(body: Json, *, names: Sequence[str] = ()) -> FirstFigure:
         names: The labels of a choice; without them no confusion is named.
     """
     metrics, cells, n = body["metrics"], body["confusion"], body["n"]
+    grades = body.get("grades")
     is_choice = "precision" not in metrics
     kappa = metrics.get("kappa_grades" if is_choice else "kappa")
-    grades, same_grade = body.get("grades"), None
-    if grades and n:
+    same_grade = agreed = bad = good = None
+    if n and grades:
         right = sum(line[i] for i, line in enumerate(grades["counts"]))
         same_grade = _share(right, n, metrics.get("accuracy_grades"))
-    if is_choice:
-        agreed = same_grade
-    else:
-        right = cells["tp"] + cells["tn"]
-        agreed = _share(right, n, metrics.get("accuracy")) if n else None
-    bad = good = None
     if n and not is_choice:
-        bad = _wrong(cells["fp"], cells["fp"] + cells["tn"], metrics["specificity"])
-        good = _wrong(cells["fn"], cells["fn"] + cells["tp"], metrics["recall"])
+        agreed = _share(cells["tp"] + cells["tn"], n, metrics.get("accuracy"))
+        bad = _share(cells["fp"], cells["fp"] + cells["tn"], _other(metrics["specificity"]))
+        good = _share(cells["fn"], cells["fn"] + cells["tp"], _other(metrics["recall"]))
     return FirstFigure(
         simulated=body["simulated"],
-        agreed=agreed,
+        agreed=same_grade if is_choice else agreed,
         kappa=kappa if kappa and kappa["value"] is not None else None,
         same_grade=None if is_choice else same_grade,
         bad_called_good=bad,
         good_called_bad=good,
-        confusion=_most_confused(grades, names) if is_choice and names and grades else None,
+        confusion=_most_confused(grades["counts"], names) if is_choice and grades else None,
         unscored=sum(body["unscored"].values()),
         unlabelled=body["unlabelled"],
         warning=body.get("warning", ""),
@@ -138,12 +134,11 @@ def summarize(
         shown: Those rows that may be searched, none of them sealed.
         has_threshold: Whether a score decides about a row; not so where claims do.
     """
-    is_choice = judged.scale.kind == "choice"
     figure = first_figure(body, names=judged.scale.labels)
     if not judged.n:
-        verdicts = [one for one in judged.answers if isinstance(one, Verdict)]
-        good = None if is_choice else sum(one.positive for one in verdicts)
-        return replace(figure, called_good=good, judged=len(verdicts))
+        decisions = [one.positive for one in judged.answers if isinstance(one, Verdict)]
+        good = None if judged.scale.kind == "choice" else sum(decisions)
+        return replace(figure, called_good=good, judged=len(decisions))
     return replace(
         figure,
         good_from=_good_from(judged.dataset.labels, judged.scale),
@@ -165,68 +160,61 @@ def _reach(body: Json) -> Reach | None:
 
 
 def _share(count: int, of: int, estimate: Json | None) -> Share:
-    estimate = estimate or {"low": None, "high": None}
-    return Share(count=count, of=of, low=estimate["low"], high=estimate["high"])
-
-
-def _wrong(count: int, of: int, found: Json) -> Share:
-    """Return the share that is wrong, from the estimate of the share that is right."""
-    low, high = (None if end is None else 1 - end for end in (found["high"], found["low"]))
+    low, high = (None, None) if estimate is None else (estimate["low"], estimate["high"])
     return Share(count=count, of=of, low=low, high=high)
 
 
-def _most_confused(grades: Json, names: Sequence[str]) -> Confusion | None:
+def _other(estimate: Json) -> Json:
+    """Return the interval of what is left of a share."""
+    low, high = (None if end is None else 1 - end for end in (estimate["high"], estimate["low"]))
+    return {"low": low, "high": high}
+
+
+def _most_confused(counts: Sequence[Sequence[int]], names: Sequence[str]) -> Confusion | None:
     wrong = [
-        (count, people, judge)
-        for people, line in enumerate(grades["counts"])
+        (count, -people, -judge)
+        for people, line in enumerate(counts)
         for judge, count in enumerate(line)
         if people != judge and count
     ]
-    if not wrong:
+    if not wrong or not names:
         return None
-    count, people, judge = max(wrong, key=lambda one: (one[0], -one[1], -one[2]))
-    of = sum(grades["counts"][people])
-    return Confusion(people=names[people], judge=names[judge], count=count, of=of)
+    count, people, judge = max(wrong)
+    return Confusion(
+        people=names[-people], judge=names[-judge], count=count, of=sum(counts[-people])
+    )
 
 
 def _good_from(labels: OutputScale, scale: OutputScale) -> str:
     """Say from which grade on a row is good to people and to the judge; empty of two answers."""
-    people, judge = (_from(one) for one in (labels, scale))
+    people, judge = (_least_good(one) for one in (labels, scale))
     if people == judge or not (people and judge):
         return judge or (people and f"{people} of people's grades")
     return f"{people} of people's grades, {judge} of the judge's"
 
 
-def _from(scale: OutputScale) -> str:
+def _least_good(scale: OutputScale) -> str:
     if scale.kind in ("binary", "choice"):
         return ""
-    least = scale.name(scale.threshold)
-    return f"{least} or {'less' if scale.low_is_good else 'more'}"
+    return f"{scale.name(scale.threshold)} or {'less' if scale.low_is_good else 'more'}"
 
 
 def _worst_slice(shown: JudgedDataset, body: Json) -> WorstSlice | None:
-    """Return the slice to name: one that the search confirms, else one that it calls likely."""
+    """Return the slice to name: the target, else one that is confirmed, else one that is likely."""
     if not LEAST_SEARCHED <= shown.n <= MOST_SEARCHED:
         return None
     from .find_slices import Search, advise, search
 
     cells = body["confusion"]
     metric = "precision" if cells["fp"] >= cells["fn"] else "recall"
-    is_choice = shown.scale.kind == "choice"
-    report = search(shown, Search(metric=None if is_choice else metric))
-    number = advise(report).number
-    found = [] if number is None else [report.slices[number - 1]]
+    report = search(shown, Search(metric=None if shown.scale.kind == "choice" else metric))
+    target = advise(report).number
+    named = [] if target is None else [report.slices[target - 1]]
     for evidence in ("confirmed", "likely"):
-        found += [one for one in report.slices if one.evidence == evidence]
-    if not found:
+        named += [one for one in report.slices if one.evidence == evidence]
+    if not named:
         return None
-    chosen = found[0]
+    figures = ("metric", "n", "value", "rest", "evidence", "p")
     return WorstSlice(
-        where=str(chosen.predicate),
-        metric=chosen.metric,
-        n=chosen.n,
-        value=chosen.value,
-        rest=chosen.rest,
-        evidence=chosen.evidence,
-        p=chosen.p,
+        where=str(named[0].predicate), **{name: getattr(named[0], name) for name in figures}
     )

@@ -5,29 +5,19 @@ benchmark's figures, so that nothing sealed is read and nothing is asked.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from ...judges import (
-    BINARY,
-    Dataset,
-    InputError,
-    IntArray,
-    JudgedDataset,
-    OutputScale,
-    Row,
-    Verdict,
-)
+from ...judges import BINARY, Dataset, InputError, JudgedDataset, OutputScale, Row
 from ...judges.reliability import CHURN
 from ...judges.splits.parts import DEFAULT_SHARES, FEW_LABELS, FEW_SHARES
 from ...optimize import Guard
-from ...optimize.events import RowsSplit, StatedObjective
-from ...optimize.holdout.guards import MIN_GROUPS
+from ...optimize.events import Json, RowsSplit, StatedObjective
 from ...optimize.holdout.ledger import alpha_of_look
 from ...optimize.holdout.power import GuardNeed, guard_needs, perfect_gain, smallest_gain
+from .detectable_gain import judged_as
 from .run_summary import RunSummary
 
 GOAL = 0.10
@@ -39,7 +29,6 @@ MUCH = 0.8
 MOST_ROWS = 1_000
 """Labels beyond which they are not few, and it takes long to reckon with them."""
 Z = 1.959964
-Json = Mapping[str, Any]  # Any: JSON
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,43 +88,28 @@ def reach_of(
         guards: What must not get worse.
     """
     labelled = int(body["n"]) if labelled is None else labelled
-    # Where a run seals its own share of the rows, it seals that of more rows too.
-    share = None if holdout is None or _is_usual(holdout, labelled) else holdout / labelled
     holdout = sealed_of(labelled) if holdout is None else holdout
-    cells = body["confusion"]
-    if metric is None:
-        metric = "precision" if cells["fp"] >= cells["fn"] else "recall"
-        metric = metric if metric in body["metrics"] else "accuracy_grades"
+    metric, judged = metric or _poorest(body), _alike(body)
     now = body["metrics"].get(metric)
-    if now is None or now["value"] is None or not 0 < labelled <= MOST_ROWS:
+    few = 0 < labelled <= MOST_ROWS
+    if judged is None or now is None or now["value"] in (None, 1) or not few:
         return None
-    judged, alpha = _alike(body), alpha or alpha_of_look(1)
-    effect = _design_effect(body, now)
+    alpha, together = alpha or alpha_of_look(1), _design_effect(body, now)
 
-    def gain_on(rows: int, gain: Callable[..., float | None], **more: float) -> float | None:
-        independent = round(rows / effect)
-        if independent < MIN_GROUPS or judged is None:
-            return None
-        return gain(metric, judged, alpha=alpha, rows=independent, groups=independent, **more)
+    def smallest(rows: int) -> float | None:
+        alone = round(rows / together)
+        return smallest_gain(metric, judged, churn=CHURN, alpha=alpha, rows=alone)
 
     try:
-        size = gain_on(holdout, smallest_gain, churn=CHURN)
-        lacking = [] if judged is None else _lacking(guards, judged, round(holdout / effect))
-        if (size is not None and size <= GOAL and not lacking) or now["value"] == 1:
-            return None
-        perfect = gain_on(holdout, perfect_gain) if size is None else None
-        numbers = sorted({*(math.ceil(times * labelled) for times in TIMES), *ROUND})
-        steps: list[tuple[int, float]] = []
-        for many in numbers:
-            rows = sealed_of(many) if share is None else round(share * many)
-            shown = gain_on(rows, smallest_gain, churn=CHURN) if many > labelled else None
-            if shown is None or (size is not None and shown > MUCH * size):
-                continue
-            if not steps or shown <= GOAL:
-                steps.append((_rounded(many - labelled), shown))
-            if shown <= GOAL:
-                break
-    except InputError:
+        size, perfect = smallest(holdout), None
+    except InputError:  # of this metric no gain is known
+        return None
+    alone = round(holdout / together)
+    if size is None:
+        perfect = perfect_gain(metric, judged, alpha=alpha, rows=alone)
+    needs = guard_needs(guards, judged, churn=CHURN)
+    lacking = [(need, need.rows) for need in needs if need.rows and need.rows > alone]
+    if size is not None and size <= GOAL and not lacking:
         return None
     return Reach(
         metric=metric,
@@ -144,11 +118,37 @@ def reach_of(
         holdout=holdout,
         size=size,
         perfect=perfect,
-        steps=tuple(steps),
-        most=numbers[-1],
-        guards=tuple(replace(need, rows=round(rows * effect)) for need, rows in lacking),
+        steps=_steps(smallest, labelled, holdout, size),
+        most=max(math.ceil(TIMES[-1] * labelled), ROUND[-1]),
+        guards=tuple(replace(need, rows=round(rows * together)) for need, rows in lacking),
         unlabelled=body["unlabelled"],
     )
+
+
+def _poorest(body: Json) -> str:
+    cells = body["confusion"]
+    metric = "precision" if cells["fp"] >= cells["fn"] else "recall"
+    return metric if metric in body["metrics"] else "accuracy_grades"
+
+
+def _steps(
+    smallest: Callable[[int], float | None], labelled: int, holdout: int, size: float | None
+) -> tuple[tuple[int, float], ...]:
+    # Where a run seals its own share of the rows, it seals that of more rows too.
+    is_usual = abs(holdout - sealed_of(labelled)) <= max(3, 0.1 * holdout)
+    steps: list[tuple[int, float]] = []
+    for labels in sorted({*(math.ceil(times * labelled) for times in TIMES), *ROUND}):
+        sealed = sealed_of(labels) if is_usual else round(holdout / labelled * labels)
+        shown = smallest(sealed) if labels > labelled else None
+        if shown is None or (size is not None and shown > MUCH * size):
+            continue
+        if not steps or shown <= GOAL:
+            # Rounded up to two digits, as more would promise what is not there.
+            digit = 10 ** max(0, len(str(labels - labelled)) - 2)
+            steps.append((math.ceil((labels - labelled) / digit) * digit, shown))
+        if shown <= GOAL:
+            break
+    return tuple(steps)
 
 
 def reach_in_run(body: Json, split: RowsSplit, objective: StatedObjective) -> Reach | None:
@@ -171,53 +171,19 @@ def reach_of_run(run: RunSummary) -> Reach | None:
     return reach_in_run(run.benchmark, run.split, run.started.objective)
 
 
-def _lacking(
-    guards: Sequence[Guard], judged: JudgedDataset, rows: int
-) -> list[tuple[GuardNeed, int]]:
-    """Return the guards that want more rows, with how many."""
-    needs = guard_needs(guards, judged, churn=CHURN)
-    return [(need, need.rows) for need in needs if need.rows is not None and need.rows > rows]
-
-
-def _is_usual(holdout: int, labelled: int) -> bool:
-    return abs(holdout - sealed_of(labelled)) <= max(3, 0.1 * holdout)
-
-
-def _rounded(count: int) -> int:
-    """Round up to two digits, as more would promise what is not there."""
-    digit = 10 ** max(0, len(str(count)) - 2)
-    return math.ceil(count / digit) * digit
-
-
 def _alike(body: Json) -> JudgedDataset | None:
     """Return made-up rows with the labels and verdicts that were counted, each a group of its own;
     None where they were not, or there is none.
     """
-    if "precision" in body["metrics"]:
-        cells = body["confusion"]
-        counts = np.array([[cells["tn"], cells["fp"]], [cells["fn"], cells["tp"]]], np.int64)
-        scale = BINARY
-    elif body.get("grades"):
-        counts = np.array(body["grades"]["counts"], np.int64)
+    cells, scale = body["confusion"], BINARY
+    counts = [[cells["tn"], cells["fp"]], [cells["fn"], cells["tp"]]]
+    if "precision" not in body["metrics"]:
+        counts = (body.get("grades") or {"counts": ((0, 0), (0, 0))})["counts"]
         names = tuple(f"class {i}" for i in range(len(counts)))
         scale = OutputScale(kind="choice", labels=names)
-    else:
-        return None
-    return _table(counts, scale) if counts.sum() else None
-
-
-def _table(counts: IntArray, scale: OutputScale) -> JudgedDataset:
-    codes = np.repeat(np.arange(counts.size), counts.ravel())
-    label, score = np.divmod(codes, len(counts))
-    rows: list[Row] = []
-    answers: list[Verdict] = []
-    for i, (people, judge) in enumerate(zip(label.tolist(), score.tolist(), strict=True)):
-        rows.append(Row(id=str(i), inputs={}, label=float(people)))
-        positive = scale.kind == "binary" and judge == 1
-        answers.append(Verdict(row_id=str(i), score=float(judge), positive=positive))
-    return JudgedDataset(
-        dataset=Dataset.of(rows, labels=scale), answers=tuple(answers), scale=scale
-    )
+    labels, scores = np.divmod(np.repeat(np.arange(np.size(counts)), np.ravel(counts)), len(counts))
+    rows = [Row(id=str(i), inputs={}, label=float(label)) for i, label in enumerate(labels)]
+    return judged_as(Dataset.of(rows, labels=scale), scores, scale) if rows else None
 
 
 def _design_effect(body: Json, now: Json) -> float:

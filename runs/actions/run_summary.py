@@ -47,7 +47,7 @@ from ...optimize.events import (
 )
 from ...optimize.holdout.ledger import split_with_memory
 from ...optimize.hunks import PromptDiff, split_hunks
-from ..config.environment import SIMULATED, Environment, read_environment
+from ..config.environment import SIMULATED, Environment, open_model, read_environment
 from ..store.banks import banks_of
 from ..store.calls import CallStore, CallSummary
 from ..store.journal import RunJournal, RunRecord, get_run
@@ -463,26 +463,30 @@ def recorded_verdicts(
     answering = (run.config.model_settings or {}).get(run.config.model, {})
     own = ModelSettings().answering_as(answering)
     record = CallStore(workspace.database, run.run_id)
-    encoder = recorded_encoder(workspace, record)
-    with Client(model, settings=own, record=record, encoder=encoder) as client:
+    opened = opened_by_record(workspace, record)
+    with Client(model, settings=own, record=record, **opened) as client:
         return judge_as(
             prompt, rows, client, settings.claims, settings=settings.judge, rule=settings.rule
         )
 
 
-def recorded_encoder(workspace: Workspace, record: CallStore) -> Callable[[str], Encode]:
-    """Return what chooses decided cases by the recorded answers of an embeddings model, as this
-    user's names have it.
+def opened_by_record(
+    workspace: Workspace, record: CallStore
+) -> dict[str, Any]:  # Any: arguments of `Client`
+    """Return how a client opens the models of decided cases and of a cascade: by their recorded
+    answers, as this user's names have them.
     """
 
-    def encoder(name: str) -> Encode:
+    def opener(name: str, *, embeddings: bool = False) -> Client:
         environment = read_environment().in_workspace(workspace.root)
-        named = environment.model(name)
-        model = Recorded(name=named.model, endpoint=named.base_url)
-        client = Client(model, settings=environment.settings(name), record=record)
-        return partial(embed, client)
+        model = open_model(name, environment, embeddings=embeddings)
+        recorded = Recorded(name=model.name, endpoint=model.endpoint, simulated=model.simulated)
+        return Client(recorded, settings=environment.settings(name), record=record)
 
-    return encoder
+    def encoder(name: str) -> Encode:
+        return partial(embed, opener(name, embeddings=True))
+
+    return {"encoder": encoder, "opener": opener}
 
 
 def baseline(workspace: Workspace, run: RunSummary) -> JudgedDataset:

@@ -22,7 +22,7 @@ from ..store.bench_config import BenchConfig
 from ..store.calls import CallStore
 from ..store.sealed_rows import Seal, any_sealed, seal_of
 from ..store.workspace import Workspace
-from .run_summary import RunSummary, recorded_encoder, recorded_verdicts, sealed_split
+from .run_summary import RunSummary, opened_by_record, recorded_verdicts, sealed_split
 from .verdict_pairs import read_verdicts
 
 Side = Literal["before", "after"]
@@ -93,8 +93,8 @@ def _of_bench(workspace: Workspace, run: RunSummary) -> ShownRows:
     model = Recorded(name=measured.model, endpoint=measured.endpoint, simulated=measured.simulated)
     settings = ModelSettings().answering_as(measured.settings)
     record = CallStore(workspace.database, run.run_id)
-    encoder = recorded_encoder(workspace, record)
-    with Client(model, settings=settings, record=record, encoder=encoder) as client:
+    opened = opened_by_record(workspace, record)
+    with Client(model, settings=settings, record=record, **opened) as client:
         judged = judge_as(
             prompt,
             dataset,

@@ -106,6 +106,8 @@ class Environment:
     """Base URLs that the user names in this command; none of them comes from a workspace."""
     commanded_providers: frozenset[str] = frozenset()
     """Addresses of the providers that this command names as `KIND/PROVIDER/MODEL`."""
+    commanded_models: frozenset[str] = frozenset()
+    """The models that this command names."""
     shared: Path | None = None
     """The `models.yaml` of the workspace: settings of named models, but no address and no key."""
     run_settings: Mapping[str, Mapping[str, Any]] | None = None  # Any: JSON
@@ -170,6 +172,7 @@ class Environment:
             self,
             commanded=self.commanded | urls,
             commanded_providers=self.commanded_providers | providers,
+            commanded_models=self.commanded_models | {spec for spec in specs if spec},
         )
         named.keyring().require_one_owner()
         return named
@@ -313,6 +316,22 @@ class Environment:
         for spec in specs:
             if spec is not None and spec != SIMULATED:
                 ring.require_named(self.model(spec).base_url, who=who)
+
+    def require_own(self, name: str, *, who: str) -> None:
+        """Check that this command or the user's own `models.yaml` names a model, not only a file
+        that somebody may have sent.
+
+        Raises:
+            InputError: Neither does; nothing was sent.
+        """
+        if name == SIMULATED or name in self.commanded_models:
+            return
+        if _entry_of(name, read_user_models(self.models)) is None:
+            raise InputError(
+                f"{who} asks {name!r}, which neither this command nor your models.yaml names;"
+                " nothing was sent",
+                hint=f"if you want it asked: judgewright models add {name} --base-url URL",
+            )
 
     def require_keys(self, *specs: str | None) -> None:
         """Check that the keys of models are there, before anything is paid for.
@@ -596,6 +615,7 @@ def open_client(
     exchange: Exchange | None = None,
     engine: Engine | None = None,
     encoder: Callable[[str], Encode] | None = None,
+    opener: Callable[[str], Client] | None = None,
     embeddings: bool = False,
     concurrency: int | None = None,
     max_unreadable: int = 10,
@@ -610,6 +630,7 @@ def open_client(
         record: Where calls are stored.
         budget: What may be spent.
         encoder: See `Client`.
+        opener: See `Client`.
         embeddings: Whether it is an embeddings model.
         concurrency: Calls in flight at most; what the model's settings say unless given.
         max_unreadable: How many of a judge's first twenty replies may be unreadable.
@@ -634,6 +655,7 @@ def open_client(
         exchange=exchange,
         engine=engine,
         encoder=encoder,
+        opener=opener,
         watch=environment.watch,
         concurrency=concurrency,
         max_unreadable=max_unreadable,

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...judges.reliability import CHURN
 from .numbers import count, interval, number
 
+if TYPE_CHECKING:
+    from ...optimize.events import Json
+
 LEAST = 100
 """Labels that a judge should be measured with at least."""
-Json = Mapping[str, Any]  # Any: JSON
 
 
 def few_labels(reach: Json) -> list[str]:
@@ -22,20 +23,11 @@ def few_labels(reach: Json) -> list[str]:
         reach: As `asdict` writes a `Reach`.
     """
     name = reach["metric"].removesuffix("_grades").replace("_", " ")
-    if reach["size"] is not None:
-        shows = f"four times in five it would notice that {name} rose by"
-        shows += f" {_points(reach['size'])} or more"
-    elif reach["perfect"] is not None:
-        shows = (
-            "four times in five it would notice a prompt that mends nearly every error and makes no"
-            f" new one ({_points(reach['perfect'])} of {name}), and hardly any other"
-        )
-    else:
-        shows = "too few to notice even a prompt without an error four times in five"
-    one = reach["labelled"] == 1
-    labels = "1 label leaves" if one else f"{count(reach['labelled'])} labels leave"
+    leave = (
+        "1 label leaves" if reach["labelled"] == 1 else f"{count(reach['labelled'])} labels leave"
+    )
     lines = [
-        f"{labels} a gate a holdout of {count(reach['holdout'])} rows: {shows}.",
+        f"{leave} a gate a holdout of {count(reach['holdout'])} rows: {_shown(reach, name)}.",
         f"{name.capitalize()} is {number(reach['now']['value'], 2)} now"
         f" ({interval(reach['now'])}).",
     ]
@@ -46,24 +38,37 @@ def few_labels(reach: Json) -> list[str]:
             f" {count(need['rows'])} holdout rows, if it does not fall at all; with these it can be"
             f" shown of about {_points(could)}."
         )
-    if not reach["steps"] and reach["size"] is not None:
-        return [*lines, "More labels would show smaller ones."]
     if not reach["steps"]:
-        return [*lines, f"Even {count(reach['most'])} labels would change little of that."]
-    gains = ", with ".join(
-        f"{count(more)} from about {_points(gain)} on" for more, gain in reach["steps"]
+        more = f"Even {count(reach['most'])} labels would change little of that."
+        return [*lines, more if reach["size"] is None else "More labels would show smaller ones."]
+    first, *rest = (
+        (count(more), f"from about {_points(gain)} on") for more, gain in reach["steps"]
     )
+    gains = f"{first[0]} more labels it would notice a rise {first[1]}"
+    gains += "".join(f", with {more} {gain}" for more, gain in rest)
     return [
         *lines,
-        f"With about {gains.replace(' from', ' more labels it would notice a rise from', 1)},"
-        f" by prompts that also swap {100 * CHURN:.0f} % of the errors for new ones.",
+        f"With about {gains}, by prompts that also swap {100 * CHURN:.0f} % of the errors for new"
+        " ones.",
         "Whether one prompt replaces another takes fewer labels, of rows on which the two differ:"
         " judgewright gate --unlabelled.",
     ]
 
 
-def _points(share: float | None) -> str:
-    points = max(1, round(100 * (share or 0.0)))
+def _shown(reach: Json, name: str) -> str:
+    if reach["size"] is not None:
+        gain = _points(reach["size"])
+        return f"four times in five it would notice that {name} rose by {gain} or more"
+    if reach["perfect"] is None:
+        return "too few to notice even a prompt without an error four times in five"
+    return (
+        "four times in five it would notice a prompt that mends nearly every error and makes no new"
+        f" one ({_points(reach['perfect'])} of {name}), and hardly any other"
+    )
+
+
+def _points(share: float) -> str:
+    points = max(1, round(100 * share))
     return f"{points} point{'s' * (points != 1)}"
 
 
@@ -84,7 +89,7 @@ def rows_to_label(reach: Json) -> int:
     """Return how many rows to label next; 0 where more labels would change little."""
     if reach["steps"]:
         return reach["steps"][0][0]
-    wanted = max((need["rows"] for need in reach["guards"]), default=0)
-    missing = (wanted / max(reach["holdout"], 1) - 1) * reach["labelled"]
+    most_rows = max((need["rows"] for need in reach["guards"]), default=0)
+    missing = (most_rows / max(reach["holdout"], 1) - 1) * reach["labelled"]
     again = 0 if reach["size"] is None else reach["labelled"]
     return max(LEAST - reach["labelled"], math.ceil(missing / 10) * 10, again)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from .numbers import count, number, p_equals, signed
 
-Json = Mapping[str, Any]  # Any: JSON
+if TYPE_CHECKING:
+    from ...optimize.events import Json
+
 FEW = 100
 """Rows under which a share has its interval beside it, and"""
 TOO_FEW = 20
@@ -15,67 +17,60 @@ TOO_FEW = 20
 
 
 def first_sentences(figure: Json) -> list[str]:
-    """Say what a benchmark found, the most important first.
+    """Say what a benchmark shows, the most important first.
 
     Args:
         figure: As `FirstFigure.to_json` writes it.
     """
-    return [*_say(figure)]
+    return [*_sentences(figure)]
 
 
-def _say(figure: Json) -> Iterator[str]:
+def _sentences(figure: Json) -> Iterator[str]:
     if figure["warning"]:
         yield f"{figure['warning'][:1].upper()}{figure['warning'][1:]}."
     agreed = figure["agreed"]
-    if agreed is None:
-        yield from _without_labels(figure)
-    else:
-        yield _agreement(figure, agreed)
+    yield _without_labels(figure) if agreed is None else _agreement(figure, agreed)
     if figure["bad_called_good"]:
         yield _errors(figure["bad_called_good"], figure["good_called_bad"])
     if figure["same_grade"]:
         yield f"It gives the very grade that people gave on {_of_rows(figure['same_grade'])}."
     if confusion := figure["confusion"]:
-        rows = f"{count(confusion['of'])} row{'s' * (confusion['of'] != 1)}"
         yield (
-            f"Most often confused: of {rows} that people call {confusion['people']!r} it calls"
-            f" {count(confusion['count'])} {confusion['judge']!r}."
+            f"Most often confused: of {_rows(confusion['of'])} that people call"
+            f" {confusion['people']!r} it calls {count(confusion['count'])} {confusion['judge']!r}."
         )
     if figure["threshold"]:
         yield _other_threshold(figure)
-    if figure["worst"]:
-        yield _worst(figure["worst"])
+    if worst := figure["worst"]:
+        sure = "confirmed" if worst["evidence"] == "confirmed" else "likely, not confirmed"
+        yield (
+            f"Its {worst['metric'].replace('_', ' ')} is poorest where {worst['where']}:"
+            f" {number(worst['value'], 2)} on {count(worst['n'])} rows, {number(worst['rest'], 2)}"
+            f" elsewhere ({sure}, {p_equals(worst['p'])} after all that was searched)."
+        )
     if figure["not_searched"]:
         yield "Where it errs most is what `judgewright slices latest` looks for."
     if agreed and figure["unscored"]:
-        one = figure["unscored"] == 1
-        rows = "1 row has" if one else f"{count(figure['unscored'])} rows have"
-        yield f"{rows} no verdict and enter{'s' * one} none of this."
+        have = (
+            "has no verdict and enters" if figure["unscored"] == 1 else "have no verdict and enter"
+        )
+        yield f"{_rows(figure['unscored'])} {have} none of this."
 
 
 def _agreement(figure: Json, agreed: Json) -> str:
     judge = "The simulated model (made up)" if figure["simulated"] else "Your judge"
+    beside: list[str] = []
     # The warning has kappa with its interval.
-    kappa = "" if figure["warning"] else _kappa(figure["kappa"])
-    good = f"; good: {figure['good_from']}" if figure["good_from"] else ""
-    few = ""
+    if (kappa := figure["kappa"]) and not figure["warning"]:
+        low, high = number(kappa["low"], 2), number(kappa["high"], 2)
+        spread = "" if kappa["low"] is None else f" [{low}, {high}]"
+        beside.append(f"kappa {number(kappa['value'], 2)}{spread}")
     if agreed["of"] < FEW and agreed["low"] is not None:
-        few = (
-            f"; so few rows leave {100 * agreed['low']:.0f} to {100 * agreed['high']:.0f} %"
-            " possible"
-        )
-    beside = "".join(filter(None, (kappa, few, good))).removeprefix("; ")
-    rows = _of_rows(agreed, spread=False)
-    return f"{judge} agrees with people on {rows}{f' ({beside})' if beside else ''}."
-
-
-def _kappa(kappa: Json | None) -> str:
-    if kappa is None:
-        return ""
-    text = f"; kappa {number(kappa['value'], 2)}"
-    if kappa["low"] is None:
-        return text
-    return f"{text} [{number(kappa['low'], 2)}, {number(kappa['high'], 2)}]"
+        beside.append(f"so few rows leave {_ends(agreed)} possible")
+    if figure["good_from"]:
+        beside.append(f"good: {figure['good_from']}")
+    brackets = f" ({'; '.join(beside)})" if beside else ""
+    return f"{judge} agrees with people on {_of_rows(agreed, spread=False)}{brackets}."
 
 
 def _errors(bad: Json, good: Json) -> str:
@@ -87,9 +82,9 @@ def _errors(bad: Json, good: Json) -> str:
         )
     if not bad["count"] and not good["count"]:
         return f"It errs on none of these {count(bad['of'])} bad and {count(good['of'])} good rows."
-    said = [(bad, "bad", "good"), (good, "good", "bad")]
-    said.sort(key=lambda one: one[0]["count"] / one[0]["of"], reverse=True)
-    first, second = (_of_class(*one) for one in said)
+    sides = [(bad, "bad", "good"), (good, "good", "bad")]
+    sides.sort(key=lambda side: side[0]["count"] / side[0]["of"], reverse=True)
+    first, second = (_of_class(*side) for side in sides)
     return f"It calls {first}, and {second}."
 
 
@@ -97,26 +92,25 @@ def _of_class(share: Json, people: str, judge: str) -> str:
     """Say how many of the rows of a class are called the other, with an interval where they are
     few.
     """
+    wrong, of, few = count(share["count"]), count(share["of"]), share["of"] < TOO_FEW
     if share["count"] == share["of"] > 1:
-        return f"all {count(share['of'])} {people} ones {judge}"
-    few = share["of"] < TOO_FEW
-    spread = f" ({_spread(share)})" if few and share["low"] is not None else ""
-    if not share["count"]:
-        return f"none of the {count(share['of'])} {people} ones {judge}{spread}"
-    if few:
-        return f"{share['count']} of the {share['of']} {people} ones {judge}{spread}"
-    counts = f"{count(share['count'])} of {count(share['of'])}"
-    return f"{_percent(share)} of the {people} ones {judge} ({counts})"
+        return f"all {of} {people} ones {judge}"
+    if share["count"] and not few:
+        return f"{_percent(share)} of the {people} ones {judge} ({wrong} of {of})"
+    spread = f" (95 % interval {_ends(share)})" if few and share["low"] is not None else ""
+    return f"{wrong if share['count'] else 'none'} of the {of} {people} ones {judge}{spread}"
 
 
 def _of_rows(share: Json, *, spread: bool = True) -> str:
-    if share["of"] < TOO_FEW:
-        text = f"{count(share['count'])} of {count(share['of'])} row{'s' * (share['of'] != 1)}"
-    else:
-        text = f"{_percent(share)} of {count(share['of'])} rows"
+    few = share["of"] < TOO_FEW
+    text = f"{count(share['count']) if few else _percent(share)} of {_rows(share['of'])}"
     if spread and share["of"] < FEW and share["low"] is not None:
-        return f"{text} ({_spread(share)})"
+        return f"{text} (95 % interval {_ends(share)})"
     return text
+
+
+def _rows(n: int) -> str:
+    return f"{count(n)} row{'s' * (n != 1)}"
 
 
 def _percent(share: Json) -> str:
@@ -127,8 +121,8 @@ def _percent(share: Json) -> str:
     return "over 99 %" if 99.5 <= whole < 100 else f"{whole:.0f} %"
 
 
-def _spread(share: Json) -> str:
-    return f"95 % interval {100 * share['low']:.0f} to {100 * share['high']:.0f} %"
+def _ends(share: Json) -> str:
+    return f"{100 * share['low']:.0f} to {100 * share['high']:.0f} %"
 
 
 def _other_threshold(figure: Json) -> str:
@@ -136,50 +130,32 @@ def _other_threshold(figure: Json) -> str:
     them chose it.
     """
     other, bad, good = figure["threshold"], figure["bad_called_good"], figure["good_called_bad"]
-    change = other["change"]
     new_bad = {**bad, "count": other["bad_called_good"]}
     new_good = {**good, "count": other["good_called_bad"]}
+    less_bad = f"{_percent(new_bad)} of the bad ones good in place of {_percent(bad)}"
     if new_bad["count"] <= bad["count"]:
         points = 100 * (new_good["count"] - good["count"]) / good["of"]
-        does = (
-            f"would call {_percent(new_bad)} of the bad ones good in place of {_percent(bad)}, at"
-            f" {points:.0f} points of recall"
-        )
+        does = f"{less_bad}, at {points:.0f} points of recall"
     else:
-        does = (
-            f"would call {_percent(new_good)} of the good ones bad in place of {_percent(good)},"
-            f" and {_percent(new_bad)} of the bad ones good in place of {_percent(bad)}"
-        )
-    gain = (
-        f"kappa {signed(change['difference'], 2)} [{signed(change['low'], 2)},"
-        f" {signed(change['high'], 2)}]"
-    )
+        more_good = f"{_percent(new_good)} of the good ones bad in place of {_percent(good)}"
+        does = f"{more_good}, and {less_bad}"
+    gain, low, high = (signed(other["change"][name], 2) for name in ("difference", "low", "high"))
     return (
         f"On these rows a threshold of {other['threshold']:.3g} instead of"
-        f" {other['current']:.3g} {does} ({gain} on rows that did not choose it)."
+        f" {other['current']:.3g} would call {does} (kappa {gain} [{low}, {high}] on rows that did"
+        " not choose it)."
     )
 
 
-def _worst(worst: Json) -> str:
-    sure = "confirmed" if worst["evidence"] == "confirmed" else "likely, not confirmed"
-    return (
-        f"Its {worst['metric'].replace('_', ' ')} is poorest where {worst['where']}:"
-        f" {number(worst['value'], 2)} on {count(worst['n'])} rows, {number(worst['rest'], 2)}"
-        f" elsewhere ({sure}, {p_equals(worst['p'])} after all that was searched)."
-    )
-
-
-def _without_labels(figure: Json) -> Iterator[str]:
-    judged = figure["judged"]
-    if not judged:
-        yield "No row has a verdict, so nothing can be said of the judge."
-        return
-    said = ""
+def _without_labels(figure: Json) -> str:
+    if not figure["judged"]:
+        return "No row has a verdict, so nothing can be said of the judge."
+    good = ""
     if figure["called_good"] is not None:
-        share = {"count": figure["called_good"], "of": judged, "low": None, "high": None}
-        said = f" It calls {_of_rows(share)} good."
-    yield (
+        share = {"count": figure["called_good"], "of": figure["judged"], "low": None}
+        good = f" It calls {_of_rows(share)} good."
+    return (
         f"No row with a verdict has a label, so nothing is known of how far it agrees with"
-        f" people.{said} About {FEW} labels would show that: judgewright label --rows FILE"
+        f" people.{good} About {FEW} labels would show that: judgewright label --rows FILE"
         f" --next {FEW}"
     )

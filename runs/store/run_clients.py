@@ -78,18 +78,16 @@ def open_run_clients(
             )
             return partial(embed, opened.enter_context(client))
 
-        for model, via in models or ((options.model, options.via),):
-            exchange = open_exchange(workspace, model, via, options, environment)
-            if exchange is not None:
-                exchanges.append(exchange)
+        def open_one(name: str, exchange: Exchange | None = None) -> Client:
             client = open_client(
-                model,
+                name,
                 environment,
                 record=record,
                 budget=budget,
                 exchange=exchange,
-                engine=None if engine_for is None else engine_for(model),
+                engine=None if engine_for is None else engine_for(name),
                 encoder=encoder,
+                opener=second,
                 concurrency=options.concurrency,
                 max_unreadable=options.max_unreadable,
                 trace=trace.model,
@@ -97,7 +95,18 @@ def open_run_clients(
                     endpoint=model.endpoint, model=model.name, n=_EARLIER
                 ),
             )
-            clients[model, via] = opened.enter_context(client)
+            return opened.enter_context(client)
+
+        def second(name: str) -> Client:
+            """Open the slow model of a cascade."""
+            environment.require_own(name, who="the judge's cascade")
+            return open_one(name)
+
+        for model, via in models or ((options.model, options.via),):
+            exchange = open_exchange(workspace, model, via, options, environment)
+            if exchange is not None:
+                exchanges.append(exchange)
+            clients[model, via] = open_one(model, exchange)
         yield clients
         for exchange in exchanges:
             exchange.tidy(record.recorded)

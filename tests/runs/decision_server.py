@@ -46,6 +46,10 @@ class DecisionServer(ThreadingHTTPServer):
             "probabilities": {str(grade): share for grade, share in enumerate(shares)},
         }
 
+    def reply(self, text: str) -> str:
+        """Return what the chat model writes."""
+        return write(text)
+
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -64,7 +68,7 @@ class _Handler(BaseHTTPRequestHandler):
             text = "\n".join(message["content"] for message in body["messages"])
             self.server.written.append(text)
             usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
-            message = {"role": "assistant", "content": write(text)}
+            message = {"role": "assistant", "content": self.server.reply(text)}
             reply = {"model": "chat", "choices": [{"message": message, "finish_reason": "stop"}]}
         content = json.dumps(reply | {"usage": usage}).encode()
         self.send_response(200)
@@ -84,9 +88,11 @@ def write(text: str) -> str:
 
 
 @contextmanager
-def decision_server(rows: Path, models: Path) -> Iterator[DecisionServer]:
+def decision_server(
+    rows: Path, models: Path, kind: type[DecisionServer] = DecisionServer
+) -> Iterator[DecisionServer]:
     """Serve, and name the two models `one` and `chat` in a `models.yaml`."""
-    with DecisionServer(rows) as server:
+    with kind(rows) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         models.write_text(
