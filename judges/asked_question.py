@@ -28,6 +28,8 @@ from .verdict import Answer, Unscored, Verdict
 
 PARSER = "distribution"
 """What `Verdict.parser` says of these verdicts."""
+DISTRIBUTION_FIELDS = ("distribution", "expected_grade", "argmax_grade")
+"""What `distribution_fields` returns."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,3 +206,24 @@ def expected_grade(answer: Verdict, scale: OutputScale) -> float | None:
     if not answer.distribution or not scale.levels or scale.kind == "choice":
         return None
     return sum(g * p for g, p in zip(scale.levels, answer.distribution, strict=True))
+
+
+def distribution_fields(answer: Answer, scale: OutputScale) -> dict[str, Any]:  # Any: JSON
+    """Return what files and pages say of a decision model's answer beside its score: the
+    probability of each grade or label, the expected and the most probable grade; None where there
+    is none.
+
+    Args:
+        answer: The answer.
+        scale: The judge's own, of which the distribution is.
+    """
+    fields: dict[str, Any] = dict.fromkeys(DISTRIBUTION_FIELDS)  # Any: JSON
+    if isinstance(answer, Unscored) or not answer.distribution:
+        return fields
+    shares = answer.distribution
+    names = scale.labels or tuple(f"{grade:g}" for grade in scale.levels) or ("no", "yes")
+    argmax = None
+    if scale.levels and scale.kind != "choice":
+        argmax = scale.levels[shares.index(max(shares))]
+    values = dict(zip(names, shares, strict=True)), expected_grade(answer, scale), argmax
+    return dict(zip(DISTRIBUTION_FIELDS, values, strict=True))

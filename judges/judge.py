@@ -138,6 +138,7 @@ def _judge_with_one(
     if first:
         _require_logprobs(prompt, outcomes, client)
     simulated = client.model.simulated
+    builds: set[str] = set()
     for row, outcome in zip(sent, outcomes, strict=True):
         if not isinstance(outcome, Completion):
             reason = "budget" if isinstance(outcome, BudgetSpent) else "endpoint"
@@ -147,6 +148,7 @@ def _judge_with_one(
         if settings.confidence == "tok":
             answer = with_token_confidence(prompt, answer, outcome)
         answers[row.id] = answer
+        builds.add(outcome.model_returned)
         simulated = simulated or (outcome.fingerprint or "").startswith(SIMULATED_FINGERPRINT)
     return JudgedDataset(
         dataset=dataset,
@@ -155,6 +157,8 @@ def _judge_with_one(
         judge=f"{prompt.name}@{prompt.version}",
         model=client.model.name,
         simulated=simulated,
+        asked_scale=None if question is None else prompt.scale,
+        builds=() if question is None else tuple(sorted(builds - {""})),
     )
 
 

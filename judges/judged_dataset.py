@@ -9,15 +9,16 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .asked_question import distribution_fields
 from .errors import InputError
 from .judged_arrays import BoolArray, FloatArray, IntArray, JudgedArrays
 from .notebook_display import FIRST_ROWS, SIMULATED, html_table
 from .rows import Row
-from .scale import DecisionRule
+from .scale import DecisionRule, OutputScale
 from .verdict import Answer, Unscored, Verdict, apply_rule
 
 if TYPE_CHECKING:
@@ -49,6 +50,11 @@ class JudgedDataset(JudgedArrays):
     """Columns of the metadata that are known to hold what a judge said of the rows, this one or
     another.
     """
+    asked_scale: OutputScale | None = None
+    """The judge's own scale, of which a decision model's distributions are; None of a chat model.
+    """
+    builds: tuple[str, ...] = ()
+    """The names under which a decision model answered."""
 
     def __post_init__(self) -> None:
         if len(self.answers) != len(self.dataset.rows):
@@ -206,6 +212,14 @@ class JudgedDataset(JudgedArrays):
             self, answers=answers, scale=replace(self.scale, threshold=rule.threshold), rule=rule
         )
 
+    def distribution_fields(self, answer: Answer) -> dict[str, Any]:  # Any: JSON
+        """Return what `distribution_fields` of `asked_question.py` does; nothing of a chat
+        model's answer.
+        """
+        if self.asked_scale is None:
+            return {}
+        return distribution_fields(answer, self.asked_scale)
+
     def __repr__(self) -> str:
         answered = len(self.answers) - sum(self.unscored.values())
         counts = (
@@ -225,7 +239,7 @@ class JudgedDataset(JudgedArrays):
 
     def to_frame(self) -> pd.DataFrame:
         """Return one line a row: id, group, label, score, positive, predicted, confidence,
-        unscored, metadata.
+        unscored, what a decision model's distribution says, metadata.
         """
         import pandas as pd
 
@@ -247,5 +261,5 @@ class JudgedDataset(JudgedArrays):
                 }
             else:
                 line["unscored"] = answer.reason
-            lines.append({**line, **row.meta})
+            lines.append({**line, **self.distribution_fields(answer), **row.meta})
         return pd.DataFrame(lines)

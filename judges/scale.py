@@ -273,6 +273,17 @@ def parse_label_scale(text: str) -> OutputScale:
         ) from None
 
 
+def label_scale_text(scale: OutputScale) -> str:
+    """Return what `parse_label_scale` reads as a scale of the same grades and decisions.
+
+    A choice has no such text, and names and anchors of grades are not in it.
+    """
+    if scale.kind == "binary":
+        return "binary"
+    body = "probability" if scale.kind == "probability" else f"{scale.low}..{scale.high}"
+    return f"{body}@{scale.threshold!r}"
+
+
 def split_class_metric(name: str) -> tuple[str, str | None]:
     """Split `recall[billing]` into the metric and the class of a choice; the class is None where
     there is none.

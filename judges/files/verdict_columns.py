@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..asked_question import DISTRIBUTION_FIELDS
 from ..errors import InputError
 from ..rows import QUERY_WORDS
 from ..scale import OutputScale
@@ -18,6 +19,8 @@ from .verdict_scale import Cuts, GradeMap, words_for
 GROUP_COLUMNS = ("metadata.query_id", "query_id", "group_id", "group")
 """Columns that hold the group where none is named."""
 
+LABEL, SCORE = "label", "score"
+"""The columns of label and score where none is named."""
 RATIONALE = "rationale"
 """The column of the judge's reasons where none is named."""
 
@@ -29,6 +32,11 @@ CLASSES = "classes"
 places in it.
 """
 
+SCALES = ("label_scale", "score_scale")
+"""Where it writes, of a decision model, the scales of label and score, as `parse_label_scale` reads
+them: a cut that was chosen decides when the file is read again.
+"""
+
 FILLED = 0.95
 """Share of rows in which a column must hold text to be taken for an input."""
 WORDS_A_TEXT = 4
@@ -38,8 +46,11 @@ _LOOKED_AT = 1_000
 
 BENCH_COLUMNS = frozenset({"judge", "judge_model", "simulated"})
 """Columns by which a file of `bench --out` is recognised."""
-BENCH_OUTPUTS = ("verdict", "score", "confidence", "rationale", "detail", "decided_by")
-"""Its columns that hold what the judge answered."""
+BENCH_OUTPUTS = (
+    *("verdict", "score", "confidence", "rationale", "detail", "decided_by"),
+    *DISTRIBUTION_FIELDS,
+)
+"""Its columns, or objects of columns, that hold what the judge answered."""
 _ROW_OBJECTS = frozenset(
     {"metadata", "meta", "inputs", "input", "row", "fields", "data", "attributes", "properties"}
 )
@@ -50,11 +61,11 @@ _ROW_OBJECTS = frozenset(
 class VerdictColumns:
     """Which columns of a verdict file say what, and how their cells become grades and decisions."""
 
-    label: str = "label"
+    label: str = LABEL
     """The column of the human label."""
     require_labels: bool = True
     """Whether a file without a single label is an error."""
-    score: str = "score"
+    score: str = SCORE
     """The column of the judge's score. Of a matrix of judges: `verdicts.NAME` for one;
     `verdicts.*`, or `verdicts` where the file has no such column but an object of that name, for
     all."""
@@ -189,7 +200,7 @@ def output_columns(
     prefix = _prefix_of_scores(score)
     outputs = []
     for name in names:
-        from_bench = written_by_bench and name in BENCH_OUTPUTS
+        from_bench = written_by_bench and name.partition(".")[0] in BENCH_OUTPUTS
         another_score = prefix and name.startswith(prefix) and _holds_grades(drafts, name, grades)
         if from_bench or another_score:
             outputs.append(name)

@@ -35,7 +35,7 @@ from .label_words import LOOKED_AT, ColumnWords, read_grade
 from .problems import Problems, shorten
 from .records import Cell, Record, read_records
 from .rows_in_memory import kind_of, name_of
-from .verdict_columns import CLASSES, REASON, VerdictColumns, roles_of, texts_of
+from .verdict_columns import CLASSES, REASON, SCALES, VerdictColumns, roles_of, texts_of
 from .verdict_items import INPUTS
 from .verdict_scale import words_for
 from .verdicts import (
@@ -53,7 +53,7 @@ Frame = Any
 STREAMED = 1 << 25
 """Bytes of a file from which its verdicts are read as a stream."""
 _KEYS = ["label", "score", "confidence", "group", "reason"]
-_OF_THE_FILE = (CLASSES, "judge_model", "simulated")
+_OF_THE_FILE = (CLASSES, *SCALES, "judge_model", "simulated")
 """Columns that say something of the file as a whole."""
 
 
@@ -96,6 +96,7 @@ def stream_verdicts(path: Path, columns: VerdictColumns) -> JudgedColumns:
         scores=scores,
         other_labels=read.uneven_labels,
         classes=read.cells[CLASSES],
+        scales=tuple(read.cells[name] for name in SCALES),
     )
     grading = grade_file(grades, columns, (read.labels.grades, read.scores), notes)
     frame.loc[frame.score.isin(grading.dropped.keys()), ["score", "reason"]] = (nan, "parse")

@@ -16,7 +16,7 @@ from ..errors import DataError, InputError
 from ..judged_dataset import JudgedDataset
 from ..models.heap import collector_paused
 from ..rows import Dataset, Row
-from ..scale import OutputScale
+from ..scale import OutputScale, parse_label_scale
 from ..verdict import Answer, Unscored, UnscoredReason, Verdict
 from .columns import Draft, Table, read_table
 from .groups import NO_GROUP, GuessedGroups, guess_groups
@@ -26,8 +26,11 @@ from .records import Cell, read_records
 from .rows_in_memory import RowSource, name_of
 from .verdict_columns import (
     CLASSES,
+    LABEL,
     RATIONALE,
     REASON,
+    SCALES,
+    SCORE,
     VerdictColumns,
     output_columns,
     roles_of,
@@ -152,6 +155,7 @@ def _judged_dataset(
             scores=Counter(row.score for row in rows if row.score is not None),
             other_labels=table.grades,
             classes={draft.aside.get(CLASSES) for draft in table.drafts},
+            scales=tuple({draft.meta.get(name) for draft in table.drafts} for name in SCALES),
         ),
         columns,
         (table.worded, words),
@@ -213,6 +217,8 @@ class GradesOfFile:
     """Labels of rows that are not measured, which show the scale all the same."""
     classes: set[Cell]
     """The different cells of the column `CLASSES`."""
+    scales: tuple[set[Cell], ...]
+    """Those of each of the columns `SCALES`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,7 +273,8 @@ def grade_file(
         notes.append(f"the judge chooses among {', '.join(classes.labels)}")
         scales = classes, classes
     elif scale is None:
-        scales = infer_scales(*both, columns.cuts(grades.judge), notes)
+        cuts = columns.cuts(grades.judge)
+        scales = _written_scales(grades, columns, both) or infer_scales(*both, cuts, notes)
     else:
         scales = state_scales(scale, columns.cuts(grades.judge))
     if scale is not None:
@@ -324,6 +331,30 @@ def classes_of(path: RowSource, texts: set[Cell]) -> OutputScale | None:
             f"{path}: rows name different {CLASSES}", hint="keep the verdicts of one judge a file"
         )
     return OutputScale(kind="choice", labels=names.pop()) if names else None
+
+
+def _written_scales(
+    grades: GradesOfFile, columns: VerdictColumns, both: tuple[set[float], set[float]]
+) -> tuple[OutputScale, OutputScale] | None:
+    """Return the scales of labels and scores that the file states; None where it states none, or
+    other columns are read.
+    """
+    mapped = columns.label_map or columns.map_of(grades.judge)
+    if mapped or (columns.label, columns.score) != (LABEL, SCORE):
+        return None
+    scales: list[OutputScale] = []
+    for cells, values in zip(grades.scales, both, strict=True):
+        if len(cells) != 1:
+            return None
+        try:
+            scale = parse_label_scale(str(*cells))
+        except InputError:
+            return None
+        if not all(map(scale.contains, values)):
+            return None
+        scales.append(scale)
+    cuts = columns.cuts(grades.judge)
+    return state_scales(scales[0], cuts)[0], state_scales(scales[1], cuts)[1]
 
 
 def missing_notes(unlabelled: int, unscored: int, rows: int) -> Iterator[str]:

@@ -4,7 +4,7 @@ the figures are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -44,7 +44,7 @@ from ...judges.files import (
     read_raw_rows,
     with_audited_labels,
 )
-from ...judges.files.verdict_columns import CLASSES
+from ...judges.files.verdict_columns import CLASSES, SCALES
 from ...judges.function_judge import JudgeFunction, judge_with_function
 from ...judges.judge import require_answers
 from ...judges.listwise import RankedDataset, Window, judge_listwise
@@ -53,6 +53,7 @@ from ...judges.metrics.macro_average import MacroMean, macro_means
 from ...judges.metrics.reliability_bins import bins_of_verdicts
 from ...judges.models import CHANGES, Watch, ask_together
 from ...judges.reliability import AttackReport, attack_success_rate
+from ...judges.scale import label_scale_text
 from ...optimize.events import JudgeMeasured, write_event
 from ...optimize.holdout.row_fingerprints import KEY_COLUMN, row_keys
 from ..config.command_options import BenchOptions, ModelOptions, TrustOptions
@@ -218,6 +219,7 @@ def run_bench(
         if claims is not None:
             claims = claims.only({row.id for row in open_rows.dataset.rows})
         notes = [*hidden_notes(prompt)]
+        notes += _build_notes(first)
         if kept_rule is not None:
             by = f"the kept rule {kept_rule.rule.version}"
             notes.append(f"decided by {by}: positive at {kept_rule.rule.threshold:g}")
@@ -461,6 +463,21 @@ def describe_parameters(dropped: Iterable[str], ignored: Mapping[str, int]) -> t
     return tuple(notes)
 
 
+def _build_notes(judged: JudgedDataset) -> Iterator[str]:
+    """Yield which build of a decision model the figures are of, where it has another name."""
+    if judged.builds not in ((), (judged.model,)):
+        builds = ", ".join(judged.builds)
+        yield f"{judged.model} answered as {builds}: the figures hold for that build"
+
+
+def _deciding_score(judged: JudgedDataset, verdict: Verdict) -> float:
+    """Return the score that the decision was made by: a decision model's probability calibrated."""
+    rule = judged.rule
+    if judged.asked_scale is None or rule is None or rule.calibration is None:
+        return verdict.score
+    return rule.calibration(verdict.score)
+
+
 def write_verdicts(judged: JudgedDataset, path: Path) -> None:
     """Write one line a row as JSONL: what `score` and `slices` read, with reasons for unscored
     rows.
@@ -478,10 +495,14 @@ def write_verdicts(judged: JudgedDataset, path: Path) -> None:
                 "label": row.label,
                 "group": row.group,
             }
+            line |= judged.distribution_fields(answer)
+            if judged.asked_scale is not None and judged.scale.kind != "choice":
+                scales = judged.dataset.labels, judged.scale
+                line |= zip(SCALES, map(label_scale_text, scales), strict=True)
             if isinstance(answer, Verdict):
                 line |= {
                     "verdict": int(answer.positive),
-                    "score": answer.score,
+                    "score": _deciding_score(judged, answer),
                     "confidence": answer.confidence,
                     "rationale": answer.rationale,
                     "unscored": None,

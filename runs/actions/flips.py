@@ -52,6 +52,8 @@ class Flip:
     meta: Mapping[str, Any]  # Any: whatever the file has
     classes: tuple[str, ...] = ()
     """Those of a choice; empty for a judge that decides yes or no."""
+    distributions: tuple[Mapping[str, Any], ...] = ({}, {})  # Any: JSON
+    """What a decision model's distributions say of both verdicts, see `distribution_fields`."""
 
     @property
     def people(self) -> str:
@@ -87,8 +89,11 @@ class Flip:
                 "positive": v.positive,
                 "confidence": v.confidence,
                 "rationale": v.rationale,
+                **fields,
             }
-            for name, v in (("before", self.before), ("after", self.after))
+            for name, v, fields in zip(
+                ("before", "after"), (self.before, self.after), self.distributions, strict=True
+            )
         }
         return {
             "row_id": self.row_id,
@@ -175,6 +180,7 @@ def _flip(judged: JudgedDataset, row: Row, old: Verdict, new: Verdict, *, in_sli
         classes=judged.scale.labels if judged.scale.kind == "choice" else (),
         before=old,
         after=new,
+        distributions=(judged.distribution_fields(old), judged.distribution_fields(new)),
         inputs=row.inputs,
         meta=row.meta,
     )

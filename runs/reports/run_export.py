@@ -101,6 +101,7 @@ def _verdicts(
                 "confidence": scored.confidence if scored else None,
                 "rationale": scored.rationale if scored else None,
                 "unscored": None if isinstance(answer, Verdict) else answer.reason,
+                **judged.distribution_fields(answer),
             }
 
 

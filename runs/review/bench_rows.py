@@ -103,6 +103,7 @@ def _wrong_row(
         "judge": _judge(judged, verdict),
         "confidence": verdict.confidence,
         "rationale": verdict.rationale,
+        **judged.distribution_fields(verdict),
         "inputs": dict(row.inputs),
         "meta": dict(row.meta),
         "cuts": [cut_of(name, value_of(row.meta, name)) for name in columns],

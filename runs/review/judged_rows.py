@@ -89,6 +89,7 @@ def _item(judged: JudgedDataset, row: Row, answer: Answer) -> RowItem:
     else:
         state, said = UNSCORED, f"no verdict: {answer.reason}"
         body |= {"confidence": None, "reasons": answer.detail}
+    body |= judged.distribution_fields(answer)
     people = ""
     if row.label is not None:
         people = _in_words(judged, row.label, positive=judged.dataset.positive(row))
