@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ...judges import InputError, JudgePrompt, JudgeSettings
-from ..config.command_options import RowOptions
+from ..config.command_options import RoleOptions, RowOptions
 from ..config.environment import Environment
 from ..config.tools_file import EXAMPLE, ToolEntry, hide_password, read_tools
 from ..exports import (
@@ -40,13 +40,14 @@ MOST_ROWS = 100
 """Of a person's own rows."""
 
 
-def read_inputs(prompt: JudgePrompt, data: Path) -> list[Mapping[str, str]]:
+def read_inputs(prompt: JudgePrompt, data: Path, roles: RoleOptions) -> list[Mapping[str, str]]:
     """Return the inputs of the first rows of a data file.
 
     Raises:
         InputError: The file cannot be read, or lacks an input.
     """
-    return [row.inputs for row in read_rows(prompt, data, RowOptions(limit=MOST_ROWS)).rows]
+    rows = read_rows(prompt, data, RowOptions(**vars(roles), limit=MOST_ROWS))
+    return [row.inputs for row in rows.rows]
 
 
 def export_context(workspace: Workspace, prompt: JudgePrompt) -> ExportContext:

@@ -21,6 +21,7 @@ from ..actions.export import (
     read_inputs,
     tool_entry,
 )
+from ..config.command_options import RoleOptions
 from ..config.environment import read_environment
 from ..exports import (
     GONE,
@@ -33,7 +34,7 @@ from ..exports import (
 )
 from ..store.workspace import Workspace
 from ..terminal import answer, inline, say, say_json
-from .decorators import REQUIRED, json_option, reads_workspace, takes
+from .decorators import REQUIRED, json_option, options_of, reads_workspace, takes
 from .help import Group
 from .output_paths import OutFile
 
@@ -209,11 +210,13 @@ def _say_verified(report: Verification) -> None:
 @click.argument("path", type=click.Path(path_type=Path, exists=True))
 @interpreter_option
 @takes("rows", None, f"Ask about its first {MOST_ROWS} rows too.", kind="path")
+@options_of(roles=RoleOptions)
 @json_option
 def verify(
     path: Path,
     interpreter: str | None,
     rows: Path | None,
+    roles: RoleOptions,
     as_json: bool,
 ) -> None:
     """Load an export in the real tool and let it ask an endpoint on this machine; compare requests,
@@ -230,7 +233,7 @@ def verify(
         path,
         TARGETS,
         interpreter=interpreter,
-        rows=read_inputs(export.judge, rows) if rows is not None else (),
+        rows=read_inputs(export.judge, rows, roles) if rows is not None else (),
     )
     body = {"passed": report.passed, **asdict(report)}
     answer(body, partial(_say_verified, report), as_json=as_json)

@@ -15,8 +15,9 @@ import click
 
 from ...judges.errors import InputError
 from ...judges.models.question import DecisionApi
+from ..config.command_options import RoleOptions, RowOptions
 from ..terminal import answer, inline, say, say_json, say_table
-from .decorators import json_option, reads_workspace, takes
+from .decorators import json_option, options_of, reads_workspace, takes
 from .help import Group
 from .model_access import asking_environment
 
@@ -154,6 +155,7 @@ def add(
 @takes("judge", "groundedness", "The judge that is asked about the rows.")
 @takes("limit", 6, "Ask about so many rows.", low=1, high=200)
 @takes("max_tokens", None, "Tokens of one verdict.", kind="integer", low=1)
+@options_of(roles=RoleOptions)
 @reads_workspace
 def test(
     name: str,
@@ -161,6 +163,7 @@ def test(
     judge: str,
     limit: int,
     max_tokens: int | None,
+    roles: RoleOptions,
     workspace: Workspace,
     as_json: bool,
 ) -> None:
@@ -171,18 +174,18 @@ def test(
     NAME is what --model takes; NAME@URL works too. No reply is recorded; what is ignored is kept in
     the workspace, if there is one, for plan and bench.
     """
-    from ...judges import JudgeSettings, load_dataset
+    from ...judges import JudgeSettings
     from ...judges.files.rows_in_memory import rows_in_memory
     from ..actions.check_model import check_model
     from ..demo import demo_rows
     from ..reports.printing import say_template
+    from ..store.bench_config import read_rows
     from ..store.model_tests import keep_test
 
     prompt = workspace.registry.get(judge)
     source = rows or rows_in_memory(demo_rows(documents=3), name="the built-in rows")
-    dataset = load_dataset(
-        source, inputs=prompt.inputs, scale=prompt.scale, limit=limit, skip_incomplete=True
-    )
+    reading = RowOptions(**vars(roles), limit=limit, skip_incomplete=True)
+    dataset = read_rows(prompt, source, reading)
     environment = asking_environment(workspace.root, name)
     tell = partial(say, to_stderr=True) if not as_json else lambda line: None
     report = check_model(

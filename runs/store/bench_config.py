@@ -20,7 +20,7 @@ from ...judges import (
     load_prompt,
 )
 from ...judges.claims import ClaimSettings
-from ...judges.files import load_as_said
+from ...judges.files import RowSource, load_as_said
 from ..config.command_options import BenchOptions, RowOptions
 
 
@@ -177,7 +177,7 @@ class BenchConfig:
 
 def read_rows(
     prompt: JudgePrompt,
-    data: Path,
+    data: RowSource,
     options: RowOptions,
     *,
     drawn: bool = False,
