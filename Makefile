@@ -63,7 +63,7 @@ notebooks: $(VENV)/.dev
 # Each tool in an environment of its own; what a registry refuses is said, and its tests skip.
 verify-exports: $(VENV)/.dev
 	$(BIN)/python tests/runs/exports/install_tools.py
-	$(BIN)/python -m pytest tests/runs/exports
+	$(BIN)/python -m pytest tests/runs/exports tests/judges/simulated/test_decision_server.py
 
 # What axe-core finds on every page with every rule, in both widths and colours; the suite tries a part of that.
 axe: $(VENV)/.dev

@@ -1,7 +1,7 @@
 """Serve a decision model over HTTP as one kind of endpoint does, with injected errors.
 
-`Faults` work as they do for chat; `garbage` is an answer that is no distribution, `truncate` one
-that leaves a question out. A script names what goes wrong with each request in turn: a status, such
+`Faults` work as they do for chat; `garbage` is a probability above 1, `truncate` leaves a question
+out. A script names what goes wrong with each request in turn: a status, such
 as `429` or, with Retry-After, `429 after 2`; `quota`, `too_long` or `refusal_error`; `timeout`,
 `empty` or `badjson`; or `SPOILT`.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,11 +22,10 @@ from ..models.question import DecisionApi, Question, State
 from ..models.tokens import approximate_tokens
 from . import decisions
 from .chat import RefusedError, json_response, read_body
-from .decisions import DecisionError, Json, NamedQuestion
+from .decisions import DecisionError, Json
 from .faults import Faults
 from .model import Simulated
-from .rules import pick
-from .serve import Dropped, Service
+from .serve import Dropped, Stats
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 
 Decide = Callable[[Question, State], Sequence[float]]
 """Gives a probability for each option of a question, in their order."""
-_Answers = list[tuple[str | None, Json]]
 _SHARES: dict[str, Callable[[Sequence[float]], Sequence[float]]] = {
     "sum_low": lambda shares: [0.99 * share for share in shares],
     "sum_high": lambda shares: [1.2 * share for share in shares],
     "over_one": lambda shares: [*shares[:-1], 1.7],
     "nan": lambda shares: [*shares[:-1], math.nan],
 }
+_Answers = list[tuple[str | None, Json]]
 _ANSWERS: dict[str, Callable[[_Answers], _Answers]] = {
-    "refusal": lambda named: [(named[0][0], {"type": "refusal", "name": named[0][0]}), *named[1:]],
+    "refusal": lambda named: [(named[0][0], {"type": "refusal"}), *named[1:]],
     "other_type": lambda named: [(named[0][0], {**named[0][1], "type": "text"}), *named[1:]],
     "missing": lambda named: named[:-1],
     "reordered": lambda named: named[::-1],
@@ -75,96 +75,92 @@ class DecisionOptions:
     """What goes wrong with each request; when it has ended, `faults` decide."""
 
 
-class _DecisionService(Service):
+class _DecisionService:
     """The endpoint's routes over one decision model."""
 
     def __init__(self, api: DecisionApi, decide: Decide, options: DecisionOptions) -> None:
-        super().__init__(options.faults)
         self._api: DecisionApi = api
         self._decide = decide
         self._options = options
-        self._models = {options.model}
-        if api == "sglang":
-            self._models |= {None, "default"}
+        self._attempts: Counter[bytes] = Counter()
+        self._billed: set[bytes] = set()
+        self.stats = Stats()
 
-    async def _post(self, http: HttpRequest) -> Response | Dropped:
-        number = self.stats.requests - 1
+    async def post(self, http: HttpRequest) -> Response | Dropped:
+        """Answer one request, or spoil it."""
+        self.stats.requests += 1
         try:
-            self._authorize(http.headers.get("authorization"))
-            body, digest = self._read(await http.body())
-            state, questions = decisions.read_decision(self._api, body)
-            self._check_model(body.get("model"))
-            await asyncio.sleep(self.faults.latency)
-            fault = self._fault(digest, number)
+            response = await self._post(http, self.stats.requests - 1)
         except DecisionError as error:
-            return self._error(error)
-        self._bill(digest)
-        self.stats.questions += len(questions)
-        if fault == "timeout":
-            await asyncio.sleep(self.faults.hold)
-            return Dropped()
-        return self._answer(body, state, questions, fault)
+            response = self._error(error)
+        dropped = isinstance(response, Dropped)
+        self.stats.answers["dropped" if dropped else str(response.status_code)] += 1
+        return response
 
-    def _authorize(self, header: str | None) -> None:
+    async def _post(self, http: HttpRequest, number: int) -> Response | Dropped:
+        body, digest = self._admit(http.headers.get("authorization"), await http.body())
+        state, named = decisions.read_decision(self._api, body)
+        if body.get("model") not in (self._options.model, None):
+            raise DecisionError(404, f"{body['model']!r} is not served here", "model_not_found")
+        await asyncio.sleep(self._options.faults.latency)
+        fault = self._fault(digest, number)
+        self.stats.billed += 1
+        self.stats.questions += len(named)
+        self._billed.add(digest)
+        self.stats.bodies = len(self._billed)
+        if fault == "timeout":
+            await asyncio.sleep(self._options.faults.hold)
+            return Dropped()
+        tokens = approximate_tokens(json.dumps(body, ensure_ascii=False))
+        text = self._answers(state, named, tokens, fault)
+        lengths = {"badjson": len(text) // 2, "empty": 0}
+        return json_response(text[: lengths.get(fault or "")], headers=self._headers())
+
+    def _admit(self, header: str | None, raw: bytes) -> tuple[Json, bytes]:
+        """Return the body and its digest, if the key is right and it is JSON."""
         key = self._options.key
         if key is not None and header != f"Bearer {key}":
             forbidden = header is None and self._api == "systemone"
             raise DecisionError(403 if forbidden else 401, "no valid API key", "invalid_api_key")
-
-    def _check_model(self, model: str | None) -> None:
-        if model not in self._models:
-            raise DecisionError(404, f"no model {model!r} is served", "model_not_found")
-
-    def _read(self, raw: bytes) -> tuple[Json, bytes]:
         try:
             return read_body(raw)
         except RefusedError as refusal:
             raise decisions.invalid(self._api, str(refusal)) from None
 
     def _fault(self, digest: bytes, number: int) -> str | None:
-        """Return what goes wrong with the answer to a request, if anything.
-
-        Raises:
-            DecisionError: There is an error instead.
-        """
-        fault = self._transient(digest) or self.faults.sticky(digest)
-        if number < len(self._options.script):
-            fault = self._options.script[number]
-        fault = {"truncate": "missing"}.get(fault or "", fault)
-        if fault == "garbage":
-            fault = pick(("sum_high", "over_one", "nan", "other_type"), digest.hex())
+        """Return what goes wrong with an answer; raise what goes wrong instead of one."""
+        faults, script = self._options.faults, self._options.script
+        self._attempts[digest] += 1
+        fault = faults.transient(digest, self._attempts[digest]) or faults.sticky(digest)
+        if number < len(script):
+            fault = script[number]
         if fault is None:
             return None
         self.stats.faults[fault] += 1
         name, _, wait = fault.partition(" after ")
         status, code = _ERRORS.get(name, (int(name) if name.isdecimal() else None, None))
         if status is not None:
-            seconds = float(wait) if wait else self.faults.retry_after
+            seconds = float(wait) if wait else faults.retry_after
             raise DecisionError(status, f"injected fault {name}", code, retry_after=seconds)
-        return fault
+        return {"garbage": "over_one", "truncate": "missing"}.get(fault, fault)
 
-    def _answer(
-        self, body: Json, state: State, questions: Sequence[NamedQuestion], fault: str | None
-    ) -> Response:
+    def _answers(
+        self, state: State, named: decisions.Named, tokens: int, fault: str | None
+    ) -> bytes:
         answers: _Answers = []
-        for asked in questions:
-            clean = self._decide(asked.question, state)
+        for name, question in named:
+            clean = self._decide(question, state)
             shown = _SHARES[fault](clean) if fault in _SHARES else clean
-            answer = decisions.write_answer(self._api, asked, clean, shown)
-            if self._api == "systemone":
-                answer = json.loads(json.dumps(answer), parse_float=self._rounded)
-            answers.append((asked.name, answer))
+            answers.append((name, decisions.write_answer(self._api, question, clean, shown)))
         if fault in _ANSWERS:
             answers = _ANSWERS[fault](answers)
         model = self._options.model + ("-other" if fault == "other_model" else "")
-        tokens = approximate_tokens(json.dumps(body, ensure_ascii=False))
-        whole = decisions.write_answers(self._api, model, answers, tokens)
+        body = decisions.write_answers(self._api, model, answers, tokens)
         if self._options.envelope:
-            whole = _enveloped(whole, [])
-        text = json.dumps(whole).encode()  # orjson would write null for NaN
-        if fault in ("badjson", "empty"):
-            text = text[: len(text) // 2 if fault == "badjson" else 0]
-        return json_response(text, headers=self._headers())
+            body = _enveloped(body, [])
+        if self._api == "systemone":
+            body = json.loads(json.dumps(body), parse_float=self._rounded)
+        return json.dumps(body).encode()  # orjson would write null for NaN
 
     def _rounded(self, number: str) -> float:
         return round(float(number), self._options.decimals)
@@ -176,21 +172,20 @@ class _DecisionService(Service):
         """Write an error; a gateway's time-out is a page."""
         from starlette.responses import HTMLResponse
 
+        if error.status == 504:
+            return HTMLResponse("<html><body>504 Gateway Time-out</body></html>", 504)
         headers = self._headers()
         if error.retry_after is not None and error.status in (429, 503):
             headers["retry-after"] = f"{error.retry_after:g}"
         body = decisions.write_error(self._api, error)
         if self._options.envelope:
-            code = _ENVELOPE_CODES.get(error.code or "") or _ENVELOPE_CODES.get(error.status)
-            errors = [{"code": code or error.status, "message": error.message}]
-            body = _enveloped(None, errors)
-        if error.status == 504:
-            return HTMLResponse("<html><body>504 Gateway Time-out</body></html>", 504)
+            code = _ENVELOPE_CODES.get(error.code or "") or _ENVELOPE_CODES.get(error.status, 0)
+            body = _enveloped(None, [{"code": code, "message": error.message}])
         return json_response(body, status=error.status, headers=headers)
 
-    async def no_route(self, http: HttpRequest, error: Exception) -> Response:
-        """Answer where nothing is served."""
-        return self._error(DecisionError(404, f"nothing is served at {http.url.path}"))
+    async def show_stats(self, http: HttpRequest) -> Response:
+        """Report the counts."""
+        return json_response(self.stats)
 
 
 def _enveloped(result: Json | None, errors: list[Json]) -> Json:
@@ -200,12 +195,8 @@ def _enveloped(result: Json | None, errors: list[Json]) -> Json:
 def make_decisions_app(
     api: DecisionApi, decide: Decide | None = None, options: DecisionOptions | None = None
 ) -> Starlette:
-    """Build a decision endpoint; each app counts its own requests and faults.
-
-    Args:
-        api: Which kind of endpoint it is.
-        decide: Answers instead of the simulated judge.
-        options: How the endpoint behaves.
+    """Build a decision endpoint, which counts its own requests; `decide` answers instead of the
+    simulated judge.
     """
     from starlette.applications import Starlette
     from starlette.routing import Route
@@ -213,10 +204,8 @@ def make_decisions_app(
     options = options or DecisionOptions()
     decide = decide or partial(Simulated().decide, repeat=options.faults.seed)
     service = _DecisionService(api, decide, options)
-    path = options.path or f"/v1{PATHS[api]}"
     routes = [
-        Route(path, service.post, methods=["POST"]),
+        Route(options.path or f"/v1{PATHS[api]}", service.post, methods=["POST"]),
         Route("/stats", service.show_stats, methods=["GET"]),
     ]
-    handlers = {404: service.no_route, 405: service.no_route}
-    return Starlette(routes=routes, exception_handlers=handlers)
+    return Starlette(routes=routes)

@@ -9,26 +9,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 from pydantic_core import SchemaValidator, ValidationError
 
+from ..distribution_reading import type_of
 from ..errors import InputError
 from ..files.small_file import read_our_yaml
 from ..models.question import DecisionApi, Option, Question, State
 
 Json = dict[str, Any]  # Any: JSON
-_YES_NO = {"decisions": "predicate", "systemone": "noul", "sglang": "yes_no"}
-
-
-@dataclass(frozen=True, slots=True)
-class NamedQuestion:
-    """A question as a request has it."""
-
-    name: str | None
-    question: Question
-    values: tuple[str | bool, ...]
-    """Its options as they are written in an answer."""
+Named = list[tuple[str | None, Question]]
+"""Questions with the names that a request gives them."""
 
 
 @dataclass(eq=False)
@@ -44,7 +36,7 @@ class DecisionError(Exception):
     """Seconds."""
 
 
-def read_decision(api: DecisionApi, body: Json) -> tuple[State, list[NamedQuestion]]:
+def read_decision(api: DecisionApi, body: Json) -> tuple[State, Named]:
     """Return what a request is about and what it asks.
 
     Raises:
@@ -52,21 +44,26 @@ def read_decision(api: DecisionApi, body: Json) -> tuple[State, list[NamedQuesti
     """
     try:
         _validator(api).validate_python(body, strict=True)
+        if api == "systemone":
+            named = [(name, _question(one)) for name, one in body["questions"].items()]
+        else:
+            field = "name" if api == "decisions" else "id"
+            named = [(one.get(field), _question(one)) for one in body["questions"]]
     except ValidationError as error:
         listed = error.errors(include_url=False, include_context=False, include_input=False)
         problems = [dict(problem) for problem in listed]
-        message = f"{_field(problems)}: {problems[0]['msg']}"
+        message = f"{_path(problems)}: {problems[0]['msg']}"
         raise invalid(api, message, problems) from None
-    pairs = _named(body["questions"])
-    names = [name for name, _ in pairs if name is not None]
-    if len(set(names)) < len(names):
-        raise invalid(api, "two questions have one name")
-    try:
-        questions = [_question(name, one) for name, one in pairs]
     except InputError as error:
         raise invalid(api, str(error)) from None
-    state = body["state" if api == "systemone" else "input"]
-    return _texts(state) if _is_object(state) else _text(state), questions
+    names = [name for name, _ in named if name is not None]
+    if len(set(names)) < len(names):
+        raise invalid(api, "two questions have one name")
+    match body:
+        case {"state": {**texts}}:
+            return {name: _text(text) for name, text in texts.items()}, named
+        case _:
+            return _text(body.get("input", body.get("state"))), named
 
 
 def invalid(api: DecisionApi, message: str, problems: Sequence[Json] = ()) -> DecisionError:
@@ -76,18 +73,8 @@ def invalid(api: DecisionApi, message: str, problems: Sequence[Json] = ()) -> De
     return DecisionError(status, message, problems[0]["type"], problems)
 
 
-def _field(problems: Sequence[Json]) -> str | None:
+def _path(problems: Sequence[Json]) -> str | None:
     return ".".join(map(str, problems[0]["loc"])) or None if problems else None
-
-
-def _is_object(value: Any) -> TypeGuard[Json]:  # Any: JSON
-    return isinstance(value, dict)
-
-
-def _named(questions: Json | list[Json]) -> list[tuple[str | None, Json]]:
-    if isinstance(questions, dict):
-        return list(questions.items())
-    return [(one.get("name", one.get("id")), one) for one in questions]
 
 
 @cache
@@ -95,12 +82,10 @@ def _validator(api: DecisionApi) -> SchemaValidator:
     return SchemaValidator(read_our_yaml(Path(__file__).parent / "decision_requests.yaml")[api])
 
 
-def _question(name: str | None, body: Json) -> NamedQuestion:
+def _question(body: Json) -> Question:
     match body:
-        case {"choices": items} | {"options": items}:
-            pairs = [(one.get("value", one.get("name")), one.get("description")) for one in items]
-        case {"levels": [{"label": _}, *_] as items}:
-            pairs = [(one["label"], one.get("description")) for one in items]
+        case {"choices": items} | {"options": items} | {"levels": [{"label": _}, *_] as items}:
+            pairs = [(_name(one), one.get("description")) for one in items]
         case {"levels": items} | {"type": "score", "criteria": items}:
             pairs = [(str(level), text) for level, text in enumerate(items)]
         case {"type": "choice", "criteria": texts}:
@@ -109,106 +94,75 @@ def _question(name: str | None, body: Json) -> NamedQuestion:
             texts = body.get("criteria") or {"false": body.get("no"), "true": body.get("yes")}
             pairs = [("no", texts.get("false")), ("yes", texts.get("true"))]
     question = Question(
-        kind="yes_no" if body["type"] in _YES_NO.values() else body["type"],
+        kind="yes_no" if body["type"] not in ("choice", "score") else body["type"],
         instructions=_text(body.get("instructions", body.get("question"))),
-        options=tuple(Option(_text(value), _text(meaning)) for value, meaning in pairs),
+        options=tuple(Option(name, _text(meaning)) for name, meaning in pairs),
     )
     if not question.instructions and not any(option.meaning for option in question.options):
         raise InputError("a question needs instructions or criteria")
-    return NamedQuestion(name, question, tuple(value for value, _ in pairs))
+    return question
 
 
-def _texts(body: Json) -> dict[str, str]:
-    return {name: _text(value) for name, value in body.items()}
+def _name(option: Json) -> str:
+    return next(option[field] for field in ("value", "label", "name") if field in option)
 
 
 def _text(value: Any) -> str:  # Any: JSON
-    """Return a text, that of messages and parts, or JSON as text; nothing for null."""
-    match value:
-        case None:
-            return ""
-        case str():
-            return value
-        case {"role": _, "content": inner} | {"type": "input_text", "text": inner}:
-            return _text(inner)
-        case {"type": "input_json", "data": inner} if _is_object(inner):
-            # Tags without a salt, as the fields of a prompt have them.
-            return "\n".join(f"<{key}>\n{text}\n</{key}>" for key, text in _texts(inner).items())
-        case [{"role": _} | {"type": "input_text" | "input_json"}, *_]:
-            return "\n\n".join(map(_text, value))
-        case _:
-            return json.dumps(value, ensure_ascii=False)
+    """Return a text, or JSON as text; nothing for null."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def write_answer(
-    api: DecisionApi, asked: NamedQuestion, clean: Sequence[float], shown: Sequence[float]
+    api: DecisionApi, question: Question, clean: Sequence[float], shown: Sequence[float]
 ) -> Json:
-    """Write an answer.
-
-    Args:
-        api: Which kind of endpoint answers.
-        asked: What was asked.
-        clean: A probability for each option; what is chosen, and how surely, follows from them.
-        shown: The probabilities that are written.
+    """Write an answer: what is chosen, and how surely, follows from the probabilities `clean`, and
+    `shown` are written.
     """
-    kind = asked.question.kind
-    answer: Json = {"type": _YES_NO[api] if kind == "yes_no" else kind}
-    if api == "decisions":
-        answer["name"] = asked.name
-    if kind == "yes_no" and api != "sglang":
+    answer: Json = {"type": type_of(api, question.kind)}
+    if question.kind == "yes_no" and api != "sglang":
         return answer | {"probability" if api == "decisions" else "noul": shown[1]}
-    answer |= _chosen(asked, clean)
-    shares = list(zip(asked.values, shown, strict=True))
-    answer["probabilities"] = dict(shares)
+    names = [option.name for option in question.options]
+    top, count = clean.index(max(clean)), len(clean)
+    if question.kind == "choice":
+        answer |= {"choice": names[top], "confidence": (count * clean[top] - 1) / (count - 1)}
+    elif question.kind == "score":
+        away = sum(share * abs(level - top) for level, share in enumerate(clean))
+        answer["score"] = sum(level * share for level, share in enumerate(clean))
+        answer["confidence"] = max(0.0, 1 - away * count / (count * count // 4))
+    answer["probabilities"] = dict(zip(names, shown, strict=True))
     if api == "decisions":
         answer["probabilities"] = [
-            {"value": value if kind == "choice" else index, "probability": share}
-            | ({"label": value} if kind == "score" else {})
-            for index, (value, share) in enumerate(shares)
+            {"value": name, "probability": share}
+            if question.kind == "choice"
+            else {"value": level, "label": name, "probability": share}
+            for level, (name, share) in enumerate(zip(names, shown, strict=True))
         ]
     elif api == "sglang":
-        answer |= {"label_mass": 0.9 + 0.1 * max(clean)}
         answer.pop("confidence", None)
-    elif kind == "score":
-        answer["legend"] = {option.name: option.meaning for option in asked.question.options}
+        answer["label_mass"] = 0.9 + 0.1 * max(clean)
+    elif question.kind == "score":
+        answer["legend"] = {option.name: option.meaning for option in question.options}
     return answer
-
-
-def _chosen(asked: NamedQuestion, shares: Sequence[float]) -> Json:
-    top, count = shares.index(max(shares)), len(shares)
-    if asked.question.kind == "yes_no":
-        return {}
-    if asked.question.kind == "choice":
-        confidence = (count * shares[top] - 1) / (count - 1)
-        return {"choice": asked.values[top], "confidence": confidence}
-    away = sum(share * abs(level - top) for level, share in enumerate(shares))
-    return {
-        "score": sum(level * share for level, share in enumerate(shares)),
-        "confidence": max(0.0, 1 - away * count / (count * count // 4)),
-    }
 
 
 def write_answers(
     api: DecisionApi, model: str, answers: Sequence[tuple[str | None, Json]], tokens: int
 ) -> Json:
-    """Write the body of a response: the answers with the names of their questions, and the tokens
-    that the request had.
-    """
-    if api == "decisions":
-        usage = {
-            "input_tokens": tokens,
-            "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-            "output_tokens": len(answers),
-            "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": tokens + len(answers),
-        }
-        return {"model": model, "answers": [answer for _, answer in answers], "usage": usage}
+    """Write the body of a response to a request of so many tokens, from the answers by name."""
+    if api == "sglang":
+        usage = {"prompt_tokens": tokens, "completion_tokens": 0}
+        head = {"object": "decisions", "model": model, "prompt_format_version": 1}
+        return {**head, "answers": dict(answers), "usage": usage}
+    usage: Json = {"input_tokens": tokens, "output_tokens": len(answers)}
     if api == "systemone":
-        usage = {"input_tokens": tokens, "output_tokens": 3 * len(answers)}
         return {"model": model, "answers": dict(answers), "usage": usage}
-    usage = {"prompt_tokens": tokens, "completion_tokens": 0}
-    head = {"object": "decisions", "model": model, "prompt_format_version": 1}
-    return {**head, "answers": dict(answers), "usage": usage}
+    usage["total_tokens"] = tokens + len(answers)
+    usage["input_tokens_details"] = {"cached_tokens": 0, "cache_write_tokens": 0}
+    usage["output_tokens_details"] = {"reasoning_tokens": 0}
+    listed = [{"name": name, **answer} for name, answer in answers]
+    return {"model": model, "answers": listed, "usage": usage}
 
 
 def write_error(api: DecisionApi, error: DecisionError) -> Json:
@@ -221,7 +175,7 @@ def write_error(api: DecisionApi, error: DecisionError) -> Json:
     kind = "server_error" if error.status >= 500 else "invalid_request_error"
     if error.status == 429:
         kind = "rate_limit_error"
-    fields = {"message": error.message, "type": kind, "param": _field(error.problems)}
+    fields = {"message": error.message, "type": kind, "param": _path(error.problems)}
     if api == "decisions":
         return {"error": {**fields, "code": error.code}}
     return {"object": "error", **fields, "code": error.status}

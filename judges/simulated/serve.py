@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import Receive, Scope, Send
 
-__all__ = ["Dropped", "Faults", "Server", "Service", "Stats", "make_app"]
+__all__ = ["Dropped", "Faults", "Server", "Stats", "make_app"]
 
 
 @dataclass(slots=True)
@@ -49,7 +48,7 @@ class Stats:
     billed: int = 0
     """Completions the model made, whether or not the answer reached the caller."""
     questions: int = 0
-    """What the billed ones of a decision model answered."""
+    """What a decision model answered of them."""
     bodies: int = 0
     """Different request bodies among the billed ones; `billed - bodies` were paid twice."""
     answers: Counter[str] = field(default_factory=Counter)
@@ -69,59 +68,35 @@ class Dropped:
         await send({"type": "http.response.start", "status": 200, "headers": headers})
 
 
-class Service(ABC):
-    """Counts what is asked of a served model and what callers get."""
+class _Service:
+    """The endpoint's three routes over one model."""
 
-    def __init__(self, faults: Faults) -> None:
+    def __init__(self, model: Model, faults: Faults) -> None:
+        self.model = model
         self.faults = faults
         self.stats = Stats()
+        self.queue = BatchQueue(self.answer, faults)
+        self.stats.batches = self.queue.counts
         self._attempts: Counter[bytes] = Counter()
         self._billed: set[bytes] = set()
 
-    async def post(self, http: HttpRequest) -> Response | Dropped:
-        """Answer one request, or spoil it."""
+    async def chat(self, http: HttpRequest) -> Response | Dropped:
+        """Answer one chat completion, or spoil it."""
         self.stats.requests += 1
-        answer = await self._post(http)
+        answer = await self._chat(http)
         outcome = "dropped" if isinstance(answer, Dropped) else str(answer.status_code)
         self.stats.answers[outcome] += 1
         return answer
 
-    @abstractmethod
-    async def _post(self, http: HttpRequest) -> Response | Dropped: ...
-
-    def _transient(self, digest: bytes) -> str | None:
-        """Return what goes wrong with this attempt; by body, so that the errors a client sees do
-        not depend on the order of its requests.
-        """
-        self._attempts[digest] += 1
-        return self.faults.transient(digest, self._attempts[digest])
-
-    def _bill(self, digest: bytes) -> None:
-        self.stats.billed += 1
-        self._billed.add(digest)
-        self.stats.bodies = len(self._billed)
-
-    async def show_stats(self, http: HttpRequest) -> Response:
-        """Report the counts."""
-        return json_response(self.stats)
-
-
-class _ChatService(Service):
-    """The endpoint's routes over one model that writes."""
-
-    def __init__(self, model: Model, faults: Faults) -> None:
-        super().__init__(faults)
-        self.model = model
-        self.queue = BatchQueue(self.answer, faults)
-        self.stats.batches = self.queue.counts
-
-    async def _post(self, http: HttpRequest) -> Response | Dropped:
+    async def _chat(self, http: HttpRequest) -> Response | Dropped:
         try:
             request, digest = self._read(await http.body())
         except RefusedError as refusal:
             return _refused(refusal)
         await asyncio.sleep(self.faults.latency)
-        fault = self._transient(digest)
+        # By body, so that the errors a client sees do not depend on the order of its requests.
+        self._attempts[digest] += 1
+        fault = self.faults.transient(digest, self._attempts[digest])
         if fault is not None:
             self.stats.faults[fault] += 1
         if fault is not None and fault.isdecimal():
@@ -161,7 +136,9 @@ class _ChatService(Service):
 
     async def _complete(self, request: Request, digest: bytes) -> Completion:
         completion = await self._answer(request)
-        self._bill(digest)
+        self.stats.billed += 1
+        self._billed.add(digest)
+        self.stats.bodies = len(self._billed)
         spoilt = self.faults.sticky(digest)
         if spoilt is not None:
             self.stats.faults[spoilt] += 1
@@ -213,15 +190,19 @@ class _ChatService(Service):
         entry = {"id": self.model.name, "object": "model", "created": 0, "owned_by": "judgewright"}
         return json_response({"object": "list", "data": [entry]})
 
+    async def show_stats(self, http: HttpRequest) -> Response:
+        """Report the counts."""
+        return json_response(self.stats)
+
 
 def make_app(model: Model, faults: Faults | None = None) -> Starlette:
     """Build the endpoint over a model; each app counts its own attempts and faults."""
     from starlette.applications import Starlette
     from starlette.routing import Route
 
-    service = _ChatService(model, faults or Faults())
+    service = _Service(model, faults or Faults())
     routes = [
-        Route("/v1/chat/completions", service.post, methods=["POST"]),
+        Route("/v1/chat/completions", service.chat, methods=["POST"]),
         Route("/v1/models", service.models, methods=["GET"]),
         Route("/stats", service.show_stats, methods=["GET"]),
         *service.queue.routes(),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import httpx
 import pytest
 
 from judgewright.judges import InputError
@@ -251,11 +252,12 @@ def test_each_kind_of_error_is_one_object(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C cannot be sent there")
-def test_stopping_a_server_is_no_failure(folder: Path) -> None:
+@pytest.mark.parametrize("api", ["chat", "systemone"])
+def test_stopping_a_server_is_no_failure(folder: Path, api: str) -> None:
     """`models simulate --json` says where it listens, in one object, and Ctrl-C ends it well."""
     code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
     code += "from judgewright.runs.cli import main;"
-    code += "main(['models', 'simulate', '--port', '0', '--json'])"
+    code += f"main(['models', 'simulate', '--port', '0', '--json', '--api', '{api}'])"
     command = [sys.executable, "-c", code]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -264,6 +266,9 @@ def test_stopping_a_server_is_no_failure(folder: Path) -> None:
         lines = [server.stdout.readline()]
         while lines[-1].strip() != "}":
             lines.append(server.stdout.readline())
+        url = json.loads("".join(lines))["url"]
+        path = {"chat": "/chat/completions"}.get(api, f"/{api}")
+        assert httpx.post(url + path, json={}, trust_env=False).status_code in (400, 422)
         server.send_signal(signal.SIGINT)
         rest, complaints = server.communicate(timeout=60)
     assert json.loads("".join(lines))["url"].startswith("http://127.0.0.1:")

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from judgewright.judges.models.question import DecisionApi, Question
 from judgewright.judges.simulated import DecisionOptions, Faults, Server, make_decisions_app
+from judgewright.judges.simulated.decision_server import SPOILT
 
 PATHS = {"decisions": "/decisions", "systemone": "/systemone", "sglang": "/decisions"}
 
@@ -20,6 +22,10 @@ EXAMPLES: dict[DecisionApi, dict[str, Any]] = json.loads(
 """For each kind of endpoint a request and its answer, as its documentation has them."""
 EVERY_API = pytest.mark.parametrize("api", EXAMPLES)
 MODELS: dict[DecisionApi, str] = {"decisions": "gpt-6-luna", "systemone": "jev-1.13.0"}
+
+
+CLIENTS = Path(__file__).resolve().parents[3] / ".verify/decision-sdks/bin/python"
+"""Where the endpoints' own clients are; `make verify-exports` installs them."""
 
 
 def app(api: DecisionApi, decide: Any = None, **options: Any):
@@ -88,11 +94,8 @@ def test_the_simulated_judge_answers_the_same_in_every_process(api: DecisionApi)
         with Server(app(api, faults=Faults(seed=seed))) as server:
             bodies.append(ask(server, api).json()["answers"])
     assert bodies[0] == bodies[1] != bodies[2]
-    named = bodies[0] if isinstance(bodies[0], dict) else {one["name"]: one for one in bodies[0]}
     for name in ("r", "s"):
-        shares = named[name]["probabilities"]
-        each = [one["probability"] for one in shares] if api == "decisions" else shares.values()
-        assert sum(each) == pytest.approx(1, abs=3e-4)
+        assert sum(shares_of(bodies[0], name)) == pytest.approx(1, abs=3e-4)
 
 
 @EVERY_API
@@ -182,3 +185,148 @@ def test_what_an_endpoint_does_not_know_is_refused(api: DecisionApi, change: Cha
         assert answer.headers["x-request-id"]
     else:
         assert error.keys() == {"object", "message", "type", "param", "code"}
+
+
+@EVERY_API
+def test_a_key_a_model_and_a_path_are_checked(api: DecisionApi) -> None:
+    """Each refusal has the status of its kind; System One forbids who sends no key."""
+    other = {**EXAMPLES[api]["request"], "model": "jev-9"}
+    with Server(app(api, key="secret")) as server:
+        keys = [ask(server, api, key=key).status_code for key in (None, "wrong", "secret")]
+        assert keys == [403 if api == "systemone" else 401, 401, 200]
+        assert ask(server, api, other, "secret").status_code == 404
+    with Server(app(api, path="/v1/elsewhere")) as server:
+        assert ask(server, api).status_code == 404
+
+
+SCRIPT = ("401", "413", "429", "429 after 2", "529", "504", "refusal_error", "too_long", "quota")
+
+
+@EVERY_API
+def test_a_script_says_which_error_each_request_gets(api: DecisionApi) -> None:
+    """In order, in the endpoint's own words, none of them billed; after the script all is well."""
+    with Server(app(api, script=SCRIPT)) as server:
+        answers = [ask(server, api) for _ in (*SCRIPT, None)]
+        counted = stats(server)
+    statuses = [answer.status_code for answer in answers]
+    assert statuses == [401, 413, 429, 429, 529, 504, 400, 413, 429, 200]
+    assert [answer.headers.get("retry-after") for answer in answers[2:4]] == [None, "2"]
+    gateway = answers.pop(5)
+    assert gateway.headers["content-type"].startswith("text/html")
+    shape = {"decisions": "error", "systemone": "detail", "sglang": "message"}[api]
+    assert all(shape in answer.json() for answer in answers[:-1])
+    if api == "systemone":
+        assert answers[6].json() == {"detail": {"error_type": "max_tokens_exceeded"}}
+    assert counted["faults"] == {**dict.fromkeys(SCRIPT, 1)}
+    assert (counted["requests"], counted["billed"], counted["questions"]) == (10, 1, 3)
+
+
+@EVERY_API
+def test_a_script_says_what_is_wrong_with_an_answer(api: DecisionApi) -> None:
+    """Everything that a client has to notice comes with status 200, and is billed."""
+    script = (*SPOILT, "empty", "badjson")
+    with Server(app(api, as_documented, script=script)) as server:
+        texts = {fault: ask(server, api).text for fault in script}
+        assert stats(server)["billed"] == len(script)
+    clean = EXAMPLES[api]["answer"]
+    assert texts["empty"] == ""
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(texts["badjson"])
+    assert "NaN" in texts["nan"]
+    bodies = {fault: json.loads(texts[fault]) for fault in SPOILT}
+    assert bodies["other_model"]["model"] != clean["model"]
+    sums = [shares_of(bodies[fault]["answers"], "s") for fault in ("sum_low", "sum_high")]
+    assert [sum(shares) for shares in sums] == pytest.approx([0.99, 1.2])
+    assert shares_of(bodies["over_one"]["answers"], "s")[-1] == 1.7
+    names = list(answers_of(clean["answers"]))
+    assert list(answers_of(bodies["missing"]["answers"])) == names[:-1]
+    assert list(answers_of(bodies["reordered"]["answers"])) == names[::-1]
+    types = [answers_of(bodies[one]["answers"])["g"]["type"] for one in ("refusal", "other_type")]
+    assert types == ["refusal", "text"]
+
+
+def answers_of(answers: Any) -> dict[str, Any]:
+    """The answers by the names of their questions, in the order in which they came."""
+    return answers if isinstance(answers, dict) else {one["name"]: one for one in answers}
+
+
+def shares_of(answers: Any, name: str) -> list[float]:
+    """The probabilities of one answer."""
+    shares = answers_of(answers)[name]["probabilities"]
+    return (
+        list(shares.values())
+        if isinstance(shares, dict)
+        else [one["probability"] for one in shares]
+    )
+
+
+@EVERY_API
+def test_the_faults_of_chat_are_those_of_decisions(api: DecisionApi) -> None:
+    """Statuses and dropped connections are drawn for each attempt, spoilt answers for each body."""
+    with Server(app(api, faults=Faults.parse("503=1,once=true,retry_after=0.5"))) as server:
+        first = ask(server, api)
+        assert (first.status_code, first.headers["retry-after"]) == (503, "0.5")
+        assert ask(server, api).status_code == 200
+    with Server(app(api, faults=Faults.parse("timeout=1,hold=0.01,once=true"))) as server:
+        with pytest.raises(httpx.RemoteProtocolError):
+            ask(server, api)
+        assert stats(server)["answers"] == {"dropped": 1}
+    for spec, fault in {"garbage=1": "1.7", "refusal=1": "refusal"}.items():
+        with Server(app(api, faults=Faults.parse(spec))) as server:
+            assert fault in ask(server, api).text
+    with Server(app(api, faults=Faults(truncate=1))) as server:
+        assert list(answers_of(ask(server, api).json()["answers"])) == ["g", "r"]
+
+
+def test_cloudflares_envelope_is_around_answers_and_errors() -> None:
+    """With the codes that it has for what went wrong."""
+    with Server(
+        app("systemone", envelope=True, script=(None, "too_long", "429", "quota"))
+    ) as server:
+        bodies = [ask(server, "systemone", body).json() for body in (None, None, None, None, b"[]")]
+    whole, *errors = bodies
+    assert (whole["success"], whole["errors"], set(whole["result"]["answers"])) == (
+        True,
+        [],
+        {*"grs"},
+    )
+    assert [body["errors"][0]["code"] for body in errors] == [5021, 3040, 4006, 5012]
+    assert all(body["result"] is None and not body["success"] for body in errors)
+
+
+def test_numbers_are_rounded_as_they_are_asked_to_be() -> None:
+    """Thirds of .01 sum to .99, as they do at the real one."""
+
+    def even(question: Question, state: object) -> Sequence[float]:
+        return (1 / len(question.options),) * len(question.options)
+
+    with Server(app("systemone", even, decimals=2)) as server:
+        assert shares_of(ask(server, "systemone").json()["answers"], "r") == [0.33] * 3
+
+
+def through_client(server: Server, api: DecisionApi, key: str = "secret") -> Any:
+    """What the endpoint's own client reads of the answer to the example."""
+    if not CLIENTS.exists():
+        pytest.skip("the clients of decision models are not installed: make verify-exports")
+    script = Path(__file__).parent / "decision_clients.py"
+    command = [str(CLIENTS), str(script), api, server.base_url, key]
+    request = json.dumps(EXAMPLES[api]["request"])
+    done = subprocess.run(command, input=request, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("api", MODELS)
+def test_the_makers_own_client_reads_what_is_served(api: DecisionApi) -> None:
+    """It writes the documented request, asks again after a 429, and reads every field; a wrong key
+    is the error it has for that.
+    """
+    script = ("429 after 0.01", None)
+    with Server(app(api, as_documented, key="secret", script=script)) as server:
+        body = through_client(server, api)
+        error = through_client(server, api, "wrong")
+        counted = stats(server)["answers"]
+    assert counted == {"429": 1, "200": 1, "401": 1}
+    documented = flat({**EXAMPLES[api]["answer"], "usage": 0})
+    assert flat({**body, "usage": 0}) == pytest.approx(documented)
+    assert "AuthenticationError" in error["error"]
+    assert "no valid API key" in error["message"]

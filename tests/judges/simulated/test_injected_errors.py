@@ -57,6 +57,7 @@ def test_an_empty_spec_orders_no_faults() -> None:
         ("latency=-1", "'-1'"),
         ("429=0.6,503=0.6", "1.2"),
         ("garbage=0.6,truncate=0.6", "1.2"),
+        ("garbage=0.6,refusal=0.6", "1.2"),
     ],
 )
 def test_a_wrong_spec_is_refused_with_the_token_named(spec: str, named: str) -> None:

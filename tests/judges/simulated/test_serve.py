@@ -227,6 +227,13 @@ def test_garbage_and_truncation_stick_to_a_body() -> None:
     assert any(t == w for t, w in zip(texts, whole, strict=True))
 
 
+def test_a_refusal_stands_where_the_text_would() -> None:
+    """The message has its own field for it."""
+    with Server(make_app(Echo(), Faults.parse("refusal=1"))) as server:
+        message = ask(server)[1]["choices"][0]["message"]
+    assert (message["content"], bool(message["refusal"])) == ("", True)
+
+
 def test_transient_faults_are_drawn_for_each_attempt() -> None:
     """The same body, asked often enough, gets through; a second server gives the same sequence."""
     sequences = []

@@ -35,7 +35,14 @@ SLICES = replace(
 """What `make benchmarks` holds our search for slices against; they ask for other versions of numpy
 than ours.
 """
-BESIDE = {tool.name: tool for tool in (UMBRELA, PHOENIX, SLICES)}
+DECISIONS = replace(
+    TARGETS["yaml"],
+    name="decision-sdks",
+    tool="the clients of decision models",
+    requires=("openai==3.57.0", "typesafe-sdk==0.7.5"),
+)
+"""What the served decision models are held against; openai's is another version than ours."""
+BESIDE = {tool.name: tool for tool in (UMBRELA, PHOENIX, SLICES, DECISIONS)}
 ENVIRONMENTS = Path(__file__).resolve().parents[3] / ".verify"
 
 
