@@ -200,11 +200,11 @@ def test_judges_are_listed_shown_and_compared(
     assert len(parsed(capsys)["log"]) == 1  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("target", ["yaml", "json", "messages"])
+@pytest.mark.parametrize("target", ["yaml", "jinja"])
 def test_exports_carry_the_prompt_and_its_origin(
     folder: Path, target: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """YAML reads back as the same version; JSON and messages hold the placeholders."""
+    """YAML reads back as the same version; the messages hold the placeholders."""
     assert run("export", "groundedness", "--to", target, "--out", "out.txt") == 0
     text = Path("out.txt").read_text()
     capsys.readouterr()
@@ -214,9 +214,8 @@ def test_exports_carry_the_prompt_and_its_origin(
         assert parsed(capsys)["diff"] == ""
         assert "never gated" in text
     else:
-        body = json.loads(text)
-        messages = body if target == "messages" else body["messages"]
-        assert "{{source}}" in messages[-1]["content"]
+        messages = json.loads(text)
+        assert "{{ source }}" in messages[-1]["content"]
         assert [m["role"] for m in messages] == ["system", "user"]
 
 

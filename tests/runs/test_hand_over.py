@@ -51,7 +51,7 @@ def test_an_export_is_verified_where_it_lies_or_in_no_folder_at_all(
     assert (code, told["verified"]["passed"]) == (0, True)
     assert [path.name for path in tmp_path.iterdir()] == ["config"]
     for place in (tmp_path / "out", tmp_path / "messages.json"):
-        code, told = export("--to", "messages", "--verify", "--out", str(place))
+        code, told = export("--to", "jinja", "--verify", "--out", str(place))
         assert (code, told["path"], told["verified"]["rows"]) == (0, str(place), 8)
         assert place.exists()
 

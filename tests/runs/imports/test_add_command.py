@@ -189,10 +189,10 @@ def test_what_cannot_be_added_says_why(args: tuple[str, ...], reason: str, run) 
 
 def test_an_export_of_ours_comes_home(run) -> None:
     """Whatever the tool it was written for."""
-    assert run("export", "groundedness", "--to", "messages", "--out", "handover")[0] == 0
+    assert run("export", "groundedness", "--to", "jinja", "--out", "handover")[0] == 0
     code, out = run("judges", "add", "handover", "--out", "back.yaml")
     assert code == 0
-    assert "from an export for messages" in out
+    assert "from an export for jinja" in out
     registry = json.loads(run("judges", "show", "groundedness", "--json")[1])
     assert read_prompt(Path("back.yaml")).version == registry["version"]
 
