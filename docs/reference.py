@@ -61,7 +61,6 @@ PYTHON_TASKS = {
             "reply",
             "response_format",
             "verdict",
-            "listwise",
             "token_confidence",
         ),
         "Measure": ("judged", "metrics", "leaderboard", "calibrate", "reliability"),

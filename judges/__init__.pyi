@@ -38,7 +38,6 @@ from .judged_arrays import (
     JudgedArrays,
 )
 from .judged_dataset import JudgedDataset, group_codes
-from .listwise import Window, judge_listwise, rank_queries
 from .metrics.benchmark import Benchmark, by_column, measure, require_column
 from .metrics.equal_gain import EqualGain, equal_gain
 from .metrics.estimate import Estimate
@@ -187,7 +186,6 @@ __all__ = [
     "Unscored",
     "Verdict",
     "Waiting",
-    "Window",
     "WorkspaceError",
     "WorldError",
     "apply_rule",
@@ -212,7 +210,6 @@ __all__ = [
     "influence",
     "join_near_duplicates",
     "judge",
-    "judge_listwise",
     "judge_request",
     "load_dataset",
     "load_instruction",
@@ -225,7 +222,6 @@ __all__ = [
     "parse_shares",
     "point",
     "rank_judges",
-    "rank_queries",
     "read_answer",
     "read_cases",
     "read_prompt",

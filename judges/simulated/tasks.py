@@ -91,7 +91,6 @@ class TaskWriter:
         self._tasks: dict[str, Callable[[Fields], dict[str, object]]] = {
             "you split a response into claims": self._split,
             "you pick out trivial claims": self._trivial,
-            "you rank passages by their relevance to a search query": self._rank,
             "you define relevance for a search query": self._define,
             "you improve a definition of relevance": self._improve,
             "you answer a question from passages": self._answer,
@@ -139,13 +138,6 @@ class TaskWriter:
         if "know" in lower and re.search(r"n['’]t\b|\bnot\b", lower):
             return False
         return set(self._keys(claim)) <= _TALK_KEYS
-
-    def _rank(self, fields: Fields) -> dict[str, object]:
-        query = set(self._keys(fields.get("query", "")))
-        ranked = []
-        for number, text in _numbered(fields.get("passages", "")):
-            ranked.append((-len(query & set(self._keys(text))), number))
-        return {"ranking": [number for _, number in sorted(ranked)]}
 
     def _define(self, fields: Fields) -> dict[str, object]:
         query = " ".join(fields.get("query", "").split())

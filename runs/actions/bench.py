@@ -1,5 +1,5 @@
-"""Benchmark a judge: judge rows whole, claim by claim or listwise, measure, and check how reliable
-the figures are.
+"""Benchmark a judge: judge rows whole or claim by claim, measure, and check how reliable the
+figures are.
 """
 
 from __future__ import annotations
@@ -47,7 +47,6 @@ from ...judges.files import (
 from ...judges.files.verdict_columns import CLASSES, SCALES
 from ...judges.function_judge import JudgeFunction, judge_with_function
 from ...judges.judge import require_answers
-from ...judges.listwise import RankedDataset, Window, judge_listwise
 from ...judges.metrics.estimate import as_json
 from ...judges.metrics.macro_average import MacroMean, macro_means
 from ...judges.metrics.reliability_bins import bins_of_verdicts
@@ -89,13 +88,12 @@ class BenchResult:
     ceilings: ReliabilityReport
     shown: JudgedDataset
     """The rows that may be shown one by one: all but those sealed to a run."""
-    summary: FirstFigure | None = None
-    """What is said first of it; None of a ranking."""
+    summary: FirstFigure
+    """What is said first of it."""
     by: Mapping[str, Benchmark] = field(default_factory=dict[str, Benchmark])
     macro: Mapping[str, MacroMean] = field(default_factory=dict[str, MacroMean])
     """Means over the values of the column asked for; empty without one, or for a choice."""
     claims: ClaimedResponses | None = None
-    ranked: RankedDataset | None = None
     flips: AttackReport | None = None
     stats: ClientStats = field(default_factory=ClientStats)
     notes: tuple[str, ...] = ()
@@ -107,15 +105,12 @@ class BenchResult:
         cost.
         """
         out = self.benchmark.to_json() | self.ceilings.to_json()
-        if self.summary is not None:
-            out["summary"] = self.summary.to_json()
+        out["summary"] = self.summary.to_json()
         if self.by:
             out["by"] = {value: part.to_json() for value, part in self.by.items()}
         out |= {name: mean.to_json() for name, mean in self.macro.items()}
         if self.claims is not None:
             out["claims"] = self.claims.to_json()
-        if self.ranked is not None:
-            out["listwise"] = self.ranked.to_json()
         if self.flips is not None:
             out["flip_rate"] = as_json(self.flips)
         return out | {
@@ -165,12 +160,8 @@ def run_bench(
         WorldError: The endpoint answered nothing, or the disk or the person stopped it; asking
             again goes on.
     """
-    if options.by_claim and options.listwise:
-        raise InputError("rows are judged claim by claim or listwise, not both")
-    if (options.by_claim or options.listwise) and options.repeat > 1:
-        raise InputError(
-            "--repeat is for rows judged whole", hint="leave out --by-claim and --listwise"
-        )
+    if options.by_claim and options.repeat > 1:
+        raise InputError("--repeat is for rows judged whole", hint="leave out --by-claim")
     if options.by is not None:
         require_column(dataset, options.by)
     keep_banks(workspace, prompt)
@@ -228,12 +219,10 @@ def run_bench(
         if test is not None and (note := test.note(confidence=options.confidence)):
             notes.append(note)
         benchmark = measure(first)
-        summary = None
-        if replies.ranked is None:
-            # A claim's threshold decides about a claim.
-            summary = summarize(
-                first, benchmark.to_json(), shown=open_rows, has_threshold=claims is None
-            )
+        # A claim's threshold decides about a claim.
+        summary = summarize(
+            first, benchmark.to_json(), shown=open_rows, has_threshold=claims is None
+        )
         result = BenchResult(
             judged=first,
             benchmark=benchmark,
@@ -241,7 +230,6 @@ def run_bench(
             **_by_value(first, options.by),
             ceilings=check_reliability(replies.rounds, trust or TrustOptions(), shown=hidden.shown),
             claims=claims,
-            ranked=replies.ranked,
             flips=flips,
             stats=stats,
             shown=open_rows,
@@ -288,7 +276,7 @@ def _measured(
         rows=len(dataset),
         sealed=sealed,
         benchmark=result.benchmark.to_json(),
-        summary=None if result.summary is None else result.summary.to_json(),
+        summary=result.summary.to_json(),
         by={value: part.to_json() for value, part in result.by.items()},
         bins=tuple(as_json(one) for one in bins_of_verdicts(result.judged)),
         checks=checks,
@@ -300,7 +288,6 @@ def _measured(
 class _Replies:
     rounds: list[JudgedDataset]
     claims: ClaimedResponses | None = None
-    ranked: RankedDataset | None = None
 
 
 def _judge_rows(
@@ -325,23 +312,6 @@ def _judge_rows(
             progress=partial(watch, "claims"),
         )
         return _Replies(rounds=[claimed.judged], claims=claimed)
-    if options.listwise is not None:
-        size, _, step = options.listwise.partition("/")
-        if not (size.isdigit() and step.isdigit()):
-            raise InputError(
-                f"--listwise {options.listwise!r} is not WINDOW/STEP", hint="for example 20/10"
-            )
-        query, passage = (*prompt.inputs, "query", "passage")[:2]
-        window = Window(size=int(size), step=int(step))
-        ranked = judge_listwise(
-            dataset,
-            client,
-            query=query,
-            passage=passage,
-            window=window,
-            progress=partial(watch, "ranking"),
-        )
-        return _Replies(rounds=[ranked.judged], ranked=ranked)
 
     def judge_round(k: int) -> JudgedDataset:
         progress = partial(watch, f"round {k + 1}")

@@ -88,8 +88,6 @@ def _of_bench(workspace: Workspace, run: RunSummary) -> ShownRows:
         raise InputError(
             f"run {run.run_id} has not measured its rows to the end", hint="bench the judge again"
         )
-    if config.listwise:
-        raise InputError("rows that were ranked together have no verdicts of their own to look at")
     model = Recorded(name=measured.model, endpoint=measured.endpoint, simulated=measured.simulated)
     settings = ModelSettings().answering_as(measured.settings)
     record = CallStore(workspace.database, run.run_id)

@@ -32,7 +32,6 @@ EXAMPLES = """\
 Example:  judgewright bench groundedness rows.jsonl --model your-model --budget 2.00 --out verdicts.jsonl
 Claims:   judgewright bench groundedness responses.jsonl --model your-model --by-claim --splitter model
 Trust:    judgewright bench groundedness rows.jsonl --model your-model --repeat 3 --gain 0.02 --planted 50
-Ranking:  judgewright bench context_relevance rows.jsonl --model your-model --listwise 20/10 --group query_id
 """  # noqa: E501
 OFTEN = """
 --label --group --column --label-map --limit --model --budget --concurrency --by-claim --repeat
@@ -161,7 +160,6 @@ def _say(
         summary=result.summary,
         notes=notes,
         data=data,
-        decides=result.ranked is None,
     )
     for value, part in result.by.items():
         say_benchmark(part, title=f"{options.by} = {value}", brief=True)
@@ -169,10 +167,6 @@ def _say(
         say_macro(result.macro, column=options.by)
     if result.claims is not None:
         say(f"\n{result.claims.describe(limit=SHOWN)}")
-    if result.ranked is not None:
-        ranked = result.ranked
-        repairs = ", ".join(f"{n} {kind}" for kind, n in ranked.repairs.items())
-        say(f"\nlistwise: {ranked.queries} queries, {ranked.failed} failed; repaired: {repairs}")
     if result.flips is not None:
         say(f"\n{result.flips.describe()}")
     say_reliability(result.ceilings, audit=trust.audit)

@@ -420,9 +420,6 @@ class BenchOptions(ClaimOptions, ConfidenceOptions):
     """How `bench` judges the rows, and what it measures and writes."""
 
     repeat: int = _judging(1, "Ask everything this many times.", low=1, high=20)
-    listwise: str | None = _judging(
-        None, "Rank each query's passages in sliding windows instead.", metavar="WINDOW/STEP"
-    )
     planted: int | None = _trust(
         None,
         "Plant instructions into N rows: the attack success rate.",

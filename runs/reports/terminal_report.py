@@ -38,7 +38,6 @@ def say_benchmark(
     summary: FirstFigure | None = None,
     notes: Sequence[str] = (),
     data: str = "",
-    decides: bool = True,
 ) -> None:
     """Print a benchmark: sentences, what was scored, the confusion table and the metrics.
 
@@ -52,7 +51,6 @@ def say_benchmark(
         summary: What is said first; what the benchmark alone tells unless given.
         notes: What is to be known of the rows and of the calls.
         data: The file of the rows.
-        decides: Whether the judge decides about each row; of one that ranks no sentence is said.
     """
     _say_measured(
         benchmark.to_json(),
@@ -62,7 +60,6 @@ def say_benchmark(
         summary=summary,
         notes=notes,
         data=data,
-        decides=decides,
     )
 
 
@@ -76,7 +73,6 @@ def _say_measured(
     summary: FirstFigure | None = None,
     notes: Sequence[str] = (),
     data: str = "",
-    decides: bool = True,
 ) -> None:
     names: Sequence[str] = ordered_metrics(body["metrics"])
     if brief:
@@ -90,7 +86,7 @@ def _say_measured(
         "benchmark",
         title=title,
         body={"warning": "", **body},
-        sentences=first_sentences(figure) if decides and not brief else (),
+        sentences=first_sentences(figure) if not brief else (),
         in_run=in_run,
         first_notes=notes,
         few=few_labels(reach) if reach else (),

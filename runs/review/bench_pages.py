@@ -43,7 +43,7 @@ def bench(state: AppState, run: RunSummary) -> Response:
         "bench.html",
         run=run,
         measured=measured,
-        sentences=() if run.record.config.get("listwise") else first_sentences(summary),
+        sentences=first_sentences(summary),
         **few_values(state, run),
         config=BenchConfig.from_json(run.record.config),
         brief=headline_metrics(body["metrics"]),

@@ -63,7 +63,6 @@ class BenchConfig:
     """Splitter, trivial and aggregate, where responses were judged claim by claim."""
     hidden_cases: tuple[str, ...] = ()
     """See `RunConfig.hidden_cases`."""
-    listwise: str | None = None
     repeat: int = 1
     by: str | None = None
 
@@ -96,7 +95,6 @@ class BenchConfig:
             max_tokens=max_tokens,
             claims=of_claims if options.by_claim else None,
             hidden_cases=prompt.hidden_cases,
-            listwise=options.listwise,
             repeat=options.repeat,
             by=options.by,
         )

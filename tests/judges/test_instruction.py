@@ -31,7 +31,14 @@ from judgewright.judges.simulated import Simulated
 SHIPPED = sorted(
     f.name.removesuffix(".yaml") for f in files(instructions).iterdir() if f.name.endswith(".yaml")
 )
-RANK = load_instruction("rank_passages")
+RANK = Instruction(
+    name="rank_passages",
+    system="You rank passages.",
+    template="{{query}}\n{{passages}}",
+    reply='Answer with a JSON object: "ranking".',
+    fields={"ranking": "numbers"},
+)
+TRIVIAL = load_instruction("trivial_claims")
 
 
 class Scripted:
@@ -78,7 +85,7 @@ def test_a_shipped_instruction_shows_its_fields_fenced_and_says_that_they_are_da
 
 def test_what_the_model_sees_changes_the_version_and_the_name_does_not() -> None:
     """The version is a hash of system, template, reply and fields."""
-    assert RANK.version == load_instruction("rank_passages").version
+    assert TRIVIAL.version == load_instruction("trivial_claims").version
     assert replace(RANK, name="other").version == RANK.version
     others = {
         replace(RANK, system="Rank.").version,
@@ -93,7 +100,7 @@ def test_an_unknown_or_empty_instruction_is_refused() -> None:
     """The message names those there are; a template without fields asks nothing about anything."""
     with pytest.raises(PromptError, match="no instruction 'sing'") as caught:
         load_instruction("sing")
-    assert "rank_passages" in (caught.value.hint or "")
+    assert "trivial_claims" in (caught.value.hint or "")
     with pytest.raises(PromptError, match="names no field"):
         replace(RANK, template="Rank them.")
     with pytest.raises(PromptError, match="reply has no field"):
@@ -196,7 +203,7 @@ def test_answers_of_the_simulated_model_are_marked() -> None:
 
     for model in (Simulated(), Renamed()):
         with Client(model) as client:
-            (answer,) = ask_instruction(RANK, [{"query": "cats", "passages": "[1] cats"}], client)
+            (answer,) = ask_instruction(TRIVIAL, [{"claims": "[1] cats"}], client)
         assert isinstance(answer, Filled)
         assert answer.simulated
 

@@ -27,7 +27,6 @@ MODEL = Simulated()
 TASKS = {
     "split_claims": {"response": "Cats purr. Dogs bark."},
     "trivial_claims": {"claims": "[1] Sure!\n[2] Cats purr."},
-    "rank_passages": {"query": "cats", "passages": "[1] dogs bark\n[2] cats purr"},
     "define_relevance": {"query": "How do cats purr?"},
     "read_judge": {"prompt": "Is the reply polite?", "beside": "nothing"},
     "draft_judge": {
@@ -94,19 +93,6 @@ def test_only_what_has_no_fact_number_or_name_is_trivial() -> None:
         "Ask Ann.",
     ]
     assert ask("trivial_claims", claims=number_lines(claims))["trivial"] == [1, 2, 3]
-
-
-def test_passages_are_ranked_by_shared_words_and_ties_keep_their_order() -> None:
-    """Word endings do not matter; a number counts as a word."""
-    passages = [
-        "nothing here",
-        "ferries of 1990",
-        "a ferry",
-        "one ferry",
-        "the ferry fares of 1990 rose",
-    ]
-    found = ask("rank_passages", query="ferry fares 1990", passages=number_lines(passages))
-    assert found["ranking"] == [5, 2, 3, 4, 1]
 
 
 def test_an_improved_definition_keeps_the_old_one_and_adds_shared_words() -> None:
