@@ -33,6 +33,8 @@ class RunSettings(GateOptions, SearchOptions):
     judge: JudgeSettings = field(default_factory=JudgeSettings)
     rule: DecisionRule | None = None
     """What decides for every version of the judge; the prompt's own threshold unless given."""
+    decides: bool = False
+    """Whether a decision model judges: its verdicts are probabilities."""
     claims: ClaimSettings | None = None
     """How responses are split into claims; None where each is judged whole."""
     saved_slices: Mapping[str, str] = field(default_factory=dict)
@@ -69,7 +71,8 @@ def require_probability(prompt: JudgePrompt, objective: Objective, settings: Run
         InputError: Nothing asks it for a confidence.
     """
     by_score = settings.claims is not None and settings.claims.aggregate != "min"
-    if prompt.states_probability or by_score or settings.judge.confidence == "tok":
+    stated = prompt.states_probability or settings.decides
+    if stated or by_score or settings.judge.confidence == "tok":
         return
     for metric in objective.metrics:
         if metric in PROBABILITY_METRICS:

@@ -80,7 +80,9 @@ class Study(Brief):
         rows = self._rows
         if self._layout.rows or not rows:
             return ()
-        prompt = f"# The judge's prompt\n{show_prompt(self.prompt, *parts)}"
+        prompt = (
+            f"# The judge's prompt\n{show_prompt(self.prompt, *parts, question=self.asks_question)}"
+        )
         goal = cut(describe_goal(self.goal, self.prompt), BYTES_PER_TOKEN * self.budget // 4)
         task = _TASK.format(rows=len(rows), total=len(rows))
         introduction = self._introduction(self._shortened(SHORT))

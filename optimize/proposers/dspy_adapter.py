@@ -283,6 +283,16 @@ def human_grade(label: float, labels: OutputScale, scale: OutputScale) -> float:
     return float(scale.high if labels.positive(label) else scale.low)
 
 
+def likeliest_grade(verdict: Verdict, scale: OutputScale) -> float:
+    """Return a verdict's grade; of a decision model's, whose score is a probability, the likeliest
+    on the judge's own scale.
+    """
+    if not verdict.distribution or scale.kind == "probability":
+        return verdict.score
+    best = max(range(len(verdict.distribution)), key=verdict.distribution.__getitem__)
+    return float(scale.low + best)
+
+
 def fields_of(
     prompt: JudgePrompt, grade: float, rationale: str, confidence: float | None
 ) -> dict[str, object]:
@@ -339,7 +349,8 @@ def load_dspy() -> Any:  # Any: classes that exist only once DSPy is imported
             if verdict is None:
                 fields = dict.fromkeys(outputs_of(prompt), "no verdict could be read")
             else:
-                fields = fields_of(prompt, verdict.score, verdict.rationale, verdict.confidence)
+                grade = likeliest_grade(verdict, prompt.scale)
+                fields = fields_of(prompt, grade, verdict.rationale, verdict.confidence)
             return [{**fields, VERSION: prompt.version}]
 
     class Prefetch(BaseCallback):

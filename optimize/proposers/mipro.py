@@ -64,7 +64,8 @@ class Mipro:
             step=step,
             explanation=brief.explanation,
         )
-        rules = "\n".join(f"- {rule}" for rule in constraints(prompt, "criteria"))
+        kept = constraints(prompt, "criteria", question=brief.asks_question)
+        rules = "\n".join(f"- {rule}" for rule in kept)
         description = f"{brief.text()}\n\n{_TASK}\n{rules}"
 
         def compile_with(kit: Any, module: Any) -> None:

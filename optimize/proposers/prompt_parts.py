@@ -23,6 +23,15 @@ ROLES: dict[Part, str] = {
     "system": "system message that tells an LLM judge its role, above the criteria",
     "reply": "clause that tells an LLM judge how to give its answer",
 }
+ASKED = (
+    "It is asked as one question of a decision model, which answers each row at once with a"
+    " probability for each answer. It writes no word: there are no reasons to read."
+)
+AS_A_QUESTION = (
+    "The judge is a question: say what decides it. No steps to go through, no reasons to give, no"
+    " word on the form of the answer."
+)
+"""A rule for new texts of a judge that a decision model answers."""
 GROWTH = 1.3
 """How much longer a new text may be than the one it replaces."""
 ROOM = 80
@@ -65,9 +74,17 @@ def _tagged(part: Part, text: str) -> str:
     return f"<{part.upper()}>\n{text}\n</{part.upper()}>"
 
 
-def show_prompt(prompt: JudgePrompt, *marked: Part) -> str:
-    """Show the whole prompt; the parts that are to be changed stand between tags of their names."""
-    parts: tuple[Part, ...] = ("system", "criteria", "reply")
+def show_prompt(prompt: JudgePrompt, *marked: Part, question: bool = False) -> str:
+    """Show the whole prompt; the parts that are to be changed stand between tags of their names.
+
+    Args:
+        prompt: The prompt.
+        marked: The parts that are to be changed.
+        question: Whether a decision model answers, which is sent neither reply clause nor examples.
+    """
+    parts: tuple[Part, ...] = (
+        ("system", "criteria") if question else ("system", "criteria", "reply")
+    )
     titles = {"system": "Its role", "criteria": "Its criteria", "reply": "How it must answer"}
     lines = [f"The judge is given these texts of a row: {', '.join(prompt.inputs)}."]
     shown: list[Part] = [part for part in parts if part not in marked]
@@ -75,7 +92,9 @@ def show_prompt(prompt: JudgePrompt, *marked: Part) -> str:
     lines.append(f"The scale: {prompt.scale.describe()}")
     if "anchors" not in marked:
         lines += [f"  {grade} means: {meaning}" for grade, meaning in prompt.scale.anchors.items()]
-    if prompt.examples:
+    if question:
+        lines.append(ASKED)
+    elif prompt.examples:
         lines.append(f"It is shown {len(prompt.examples)} demonstrations.")
     if prompt.cases is not None:
         lines.append(f"Before each row it is shown {prompt.cases.describe()}.")
@@ -106,13 +125,16 @@ def _words_left(prompt: JudgePrompt, parts: Sequence[Part], most: int, cap: int 
     return max(words, min(most, math.floor(_SURELY * share * words)))
 
 
-def constraints(prompt: JudgePrompt, part: Part, cap: int | None = None) -> list[str]:
+def constraints(
+    prompt: JudgePrompt, part: Part, cap: int | None = None, *, question: bool = False
+) -> list[str]:
     """Return what a new text must keep, in words; `check_candidate` refuses what does not.
 
     Args:
         prompt: The prompt that is changed.
         part: The part that is written anew.
         cap: Tokens that the whole new prompt may have; None for what this prompt allows.
+        question: Whether a decision model answers.
     """
     words = len(text_of(prompt, part).split())
     most = max(math.ceil(GROWTH * words), words + ROOM)
@@ -121,8 +143,8 @@ def constraints(prompt: JudgePrompt, part: Part, cap: int | None = None) -> list
         "Keep what is right in the text; change or add as little as the errors call for.",
         "Write general rules; never quote or describe a particular example.",
         (
-            f"Do not change the scale ({prompt.scale.describe()}) or the reply format, and use no"
-            " placeholders."
+            f"Do not change the scale ({prompt.scale.describe()})"
+            f"{'' if question else ' or the reply format'}, and use no placeholders."
         ),
         f"Stay under {most} words; the present text has {words}.",
     ]
@@ -138,11 +160,11 @@ def constraints(prompt: JudgePrompt, part: Part, cap: int | None = None) -> list
             f"Keep a line for each grade, beginning in this order with {grades}; add no grade and"
             " take none out."
         )
-    return rules
+    return [*rules, AS_A_QUESTION] if question else rules
 
 
 def constraints_by_kind(
-    prompt: JudgePrompt, parts: Sequence[Part], cap: int | None = None
+    prompt: JudgePrompt, parts: Sequence[Part], cap: int | None = None, *, question: bool = False
 ) -> list[str]:
     """Return what new texts of parts must keep, where they are learned from all rows.
 
@@ -150,6 +172,7 @@ def constraints_by_kind(
         prompt: The prompt that is changed.
         parts: The parts that are written anew, in one answer.
         cap: Tokens that the whole new prompt may have; None for what this prompt allows.
+        question: Whether a decision model answers.
     """
     words = sum(len(text_of(prompt, part).split()) for part in parts)
     most = _words_left(prompt, parts, words + KINDS_ROOM, cap)
@@ -167,7 +190,9 @@ def constraints_by_kind(
         tags = ", then ".join(f"<{part.upper()}>...</{part.upper()}>" for part in parts)
         rules.append(f"Write {names} so that they agree, each whole, between its own tags: {tags}.")
     for part in parts:
-        rules.append(constraints(prompt, part)[2])
+        rules.append(constraints(prompt, part, question=question)[2])
+    if question:
+        rules.append(AS_A_QUESTION)
     return list(dict.fromkeys(rules))
 
 

@@ -81,7 +81,8 @@ class Rewrite:
         return write_texts(texts, ask, retries=self.retries)
 
     def _wanted(self, part: Part, brief: Brief, repeat: int) -> Wanted:
-        rules = "\n".join(f"- {rule}" for rule in constraints(brief.prompt, part, brief.cap))
+        kept = constraints(brief.prompt, part, brief.cap, question=brief.asks_question)
+        rules = "\n".join(f"- {rule}" for rule in kept)
         user = _USER.format(brief=brief.text(part=part), rules=rules, part=part)
         request = Request(
             messages=(Message("system", _SYSTEM.format(tag=TAG, part=part)), Message("user", user)),

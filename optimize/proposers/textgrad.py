@@ -191,10 +191,11 @@ class TextGrad:
             f"{_text_of(attempt.prompt, parts)}\n"
             for number, attempt in brief.earlier[-MOMENTUM:]
         ]
+        question = brief.asks_question
         if self.view == "all":
-            rules = constraints_by_kind(brief.prompt, parts, brief.cap)
+            rules = constraints_by_kind(brief.prompt, parts, brief.cap, question=question)
         else:
-            rules = constraints(brief.prompt, parts[0], brief.cap)
+            rules = constraints(brief.prompt, parts[0], brief.cap, question=question)
         return Setting(brief=brief.text(part=parts), constraints=rules, past=past)
 
     def _request(self, text: str, system: str, step: int) -> Request:

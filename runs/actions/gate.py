@@ -173,7 +173,9 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateM
     empty = replace(dataset, rows=())
     for prompt in (before, after):
         settings = RunSettings(
-            judge=JudgeSettings(confidence=model.confidence), claims=model.claims
+            judge=JudgeSettings(confidence=model.confidence),
+            claims=model.claims,
+            decides=model.environment.settings(options.model).api is not None,
         )
         require_probability(prompt, terms.objective, settings)
     terms.require_fit(

@@ -10,7 +10,7 @@ from ...judges.extras import require_extra
 from ...optimize import Objective, Proposer, RunSettings
 from ...optimize.options import option_fields
 from ...optimize.settings import require_judging, require_probability
-from ..config.command_options import ProposerOptions
+from ..config.command_options import ARMS, ProposerOptions
 from ..config.environment import Environment, parse_budget
 from ..store.banks import hide_sealed
 from ..store.engines import check_engine
@@ -99,6 +99,7 @@ def prepare_run(workspace: Workspace, config: RunConfig, environment: Environmen
         open_exchange(workspace, model, via, config, environment)
     check_engine(config)
     environment = environment.naming(*config.named_models)
+    config = _for_decisions(config, environment)
     _require_effect(config, environment)
     named = {name: getattr(config, name) for name in ("data", "exchange", "holdout", "audited")}
     files = {name: str(Path(path).resolve()) for name, path in named.items() if path is not None}
@@ -117,6 +118,34 @@ def prepare_run(workspace: Workspace, config: RunConfig, environment: Environmen
     )
     config = replace(config, identity=identify(config, dataset, environment))
     return PreparedRun.of(config, dataset, environment)
+
+
+def _for_decisions(config: RunConfig, environment: Environment) -> RunConfig:
+    """Return what a run on a decision model does: unless the user names arms or cases, none that
+    shows cases.
+
+    Raises:
+        InputError: The optimizer model writes no text, or the reply clause is to change, which a
+            decision model is not sent.
+    """
+    writer = config.optimizer_access[0]
+    if environment.settings(writer).api is not None:
+        raise InputError(
+            f"{writer} is a decision model, which answers questions and writes no text: it cannot"
+            " write the loss and the new wording",
+            hint="name a chat model for that: --optimizer-model NAME",
+        )
+    if environment.settings(config.model).api is None:
+        return config
+    if "reply" in config.editable:
+        raise InputError(
+            f"--editable reply changes nothing: {config.model} is a decision model, which is sent"
+            " no reply clause",
+            hint="leave reply out of --editable",
+        )
+    if config.arms != ARMS or "cases" in config.editable:
+        return config
+    return replace(config, proposer=",".join(name for name in ARMS if name != "cases"))
 
 
 def _require_effect(config: RunConfig, environment: Environment) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...judges.asked_question import verdict_scale
 from ...judges.metrics.catalog import sign_of
 from ...optimize import BY_GATE
 from ...optimize.events import (
@@ -346,7 +347,10 @@ def describe_new_threshold(run: RunSummary) -> str:
     if run.new_rule is None:
         return ""
     rule = run.config.decision_rule
-    old = run.before.scale.threshold if rule is None else rule.threshold
+    scale = run.before.scale
+    if run.config.judge_settings.api is not None:
+        scale = verdict_scale(scale)
+    old = scale.threshold if rule is None else rule.threshold
     new = run.new_rule.threshold
     moved = f"the threshold goes from {old:g} to {new:g}, so that yes begins at a score of {new:g}"
     return (

@@ -216,6 +216,7 @@ class RunConfig(OptimizeOptions):
             loss=None if self.loss is None else parse_loss(self.loss, written_by="person"),
             judge=JudgeSettings(max_tokens=self.max_tokens, confidence=self.confidence),
             rule=self.decision_rule,
+            decides=self.judge_settings.api is not None,
             claims=self.claims,
             saved_slices=self.saved_slices or {},
         )

@@ -15,6 +15,7 @@ from typing import Any
 
 MENDS = "Compare each number with the source."
 """What a question must say for the server to see numbers."""
+ANCHORS = "0: It does not.\n1: A small part.\n2: Most of it.\n3: All of it."
 
 
 class DecisionServer(ThreadingHTTPServer):
@@ -37,7 +38,7 @@ class DecisionServer(ThreadingHTTPServer):
         text = body["state"]["statement"]
         mended = MENDS in body["questions"]["q0"]["instructions"]
         dice = int(hashlib.blake2b(text.encode(), digest_size=4).hexdigest(), 16) / 2**32
-        shift = (0.3 if mended else 0.9) * dice
+        shift = (0.1 if mended else 0.9) * dice
         good = abs(self.labels[text] - shift)
         shares = [(1 - good) * 0.75, (1 - good) * 0.25, good * 0.25, good * 0.75]
         return {
@@ -79,12 +80,11 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def write(text: str) -> str:
-    """Return a text for whatever tag is asked for, with the words that mend the question."""
-    tags = {
-        "IMPROVED_CRITERIA": f"Does the source support the statement? {MENDS}",
-        "IMPROVED_VARIABLE": f"Does the source support the statement? {MENDS}",
-    }
-    return "\n".join(f"<{tag}>{new}</{tag}>" for tag, new in tags.items() if f"<{tag}>" in text)
+    """Return the words that mend the question, between the tags that a text is asked for in."""
+    new = f"Does the source support the statement? {MENDS}"
+    if "<CRITERIA>...</CRITERIA>" in text:
+        new = f"<CRITERIA>{new}</CRITERIA>\n<ANCHORS>{ANCHORS}</ANCHORS>"
+    return f"<IMPROVED_VARIABLE>{new}</IMPROVED_VARIABLE>"
 
 
 @contextmanager

@@ -1,17 +1,23 @@
 """Judges on a decision model from the first figure to the next, over HTTP."""
 
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.store import CallStore, Workspace, list_runs
 
-from .decision_server import DecisionServer, decision_server
+from .decision_server import MENDS, DecisionServer, decision_server
+from .fork_server import fork_server
 from .run_command import run
 
 BENCH = ("bench", "groundedness", "rows.jsonl", "--model", "one")
+OBJECTIVE = shlex.split("--objective 'raise precision' --guard recall=0.1 --steps 1")
+OPTIMIZE = ("optimize", *BENCH[1:], *OBJECTIVE)
 
 
 @pytest.fixture
@@ -21,7 +27,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Decision
     models = tmp_path / "own" / "models.yaml"
     models.parent.mkdir()
     monkeypatch.setenv("JUDGEWRIGHT_MODELS", str(models))
-    write_demo_rows(tmp_path / "rows.jsonl", documents=60)
+    write_demo_rows(tmp_path / "rows.jsonl", documents=100)
     with decision_server(tmp_path / "rows.jsonl", models) as serving:
         yield serving
 
@@ -52,3 +58,69 @@ def test_the_question_is_shown_once_before_it_is_paid_for(
     _, _, err = run(capsys, *BENCH)
     assert "is asked this" not in err
     assert len(server.decided) == calls
+
+
+def test_a_decision_model_does_not_write_the_wording(
+    server: DecisionServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before anything is asked: name a chat model; and what is not sent is not rewritten."""
+    code, _, err = run(capsys, *OPTIMIZE)
+    assert (code, "--optimizer-model" in err) == (2, True)
+    code, _, err = run(capsys, *OPTIMIZE, "--optimizer-model", "chat", "--editable", "reply")
+    assert (code, "no reply clause" in err) == (2, True)
+    assert (server.decided, server.written) == ([], [])
+
+
+def test_a_judge_is_measured_cut_reworded_gated_and_adopted(
+    server: DecisionServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Over HTTP, with probabilities all the way; the cut goes with the adopted version."""
+
+    def ask(*words: str) -> Any:
+        code, out, err = run(capsys, *words, "--json")
+        assert code == 0, err
+        return json.loads(out)
+
+    ask(*BENCH)
+    assert "threshold: 0.5 -> " in run(capsys, "calibrate", *BENCH[1:])[1]
+    ended = ask(*OPTIMIZE, "--optimizer-model", "chat")
+    assert ended["decision"]["accepted"]
+    writing = "\n".join(server.written)
+    assert "judge's probabilities: 0: 0." in writing
+    assert "P(positive) 0." in writing
+    for absent in ("judge's reason:", "How it must answer", "reply format"):
+        assert absent not in writing
+    for sent in ("No steps to go through", "beginning in this order", "writes no word"):
+        assert sent in writing
+    steps = [
+        e["payload"] for e in ask("runs", "show", ended["run"])["events"] if e["kind"] == "step"
+    ]
+    assert {step["arm"] for step in steps} == {"study", "textgrad"}
+    _, _, after = ask("accept", ended["run"])["judge"].partition("@")
+    assert Path(f"prompts/groundedness/{after}.cut.yaml").exists()
+    assert not Path(f"prompts/groundedness/{after}.rule.yaml").exists()
+    asked = len(server.decided)
+    assert ask(*BENCH)["metrics"]["precision"]["value"] > 0.9
+    assert MENDS in server.decided[-1]
+    assert len(server.decided) == len({*server.decided}) >= asked
+
+
+def test_a_run_that_is_killed_goes_on_and_pays_for_nothing_twice(server: DecisionServer) -> None:
+    """SIGKILL at four places of `optimize`, on the judge's and on the optimizer's calls."""
+    words = (*OPTIMIZE, "--optimizer-model", "chat", "--json", "--concurrency", "4")
+    here = Path.cwd()
+    with fork_server() as commands:
+        for aim in (40, 150, 260, 380):
+            commands.start(here, *words)
+            while len(server.decided) < aim:
+                assert commands.ended(0.005) is None
+            commands.kill()
+        commands.start(here, *words)
+        commands.finish(0, 1, 4)
+    with Workspace(here) as place:
+        (one,) = list_runs(place.database)
+        summary = CallStore(place.database, one.run_id).summary()
+    twice = len(server.decided) - len({*server.decided})
+    assert summary.repeated == 0
+    # What a kill finds on the wire, and what was answered and is not yet written down.
+    assert twice <= summary.in_doubt <= 4 * 2 * 4

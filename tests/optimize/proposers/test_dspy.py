@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from judgewright.judges import Example, JudgeSettings, judge_request
+from judgewright.judges import Example, JudgeSettings, OutputScale, Verdict, judge_request
 from judgewright.judges.simulated import Simulated
 from judgewright.optimize.proposers import (
     ROW,
@@ -27,6 +27,7 @@ from judgewright.optimize.proposers import (
     constraints,
     load_dspy,
 )
+from judgewright.optimize.proposers.dspy_adapter import likeliest_grade
 
 
 def search_on(desk: Any, *, calls: int = 100, rows: int = 6) -> Search:
@@ -228,3 +229,10 @@ def test_the_simulated_model_knows_dspys_request_for_an_instruction(desk: Any) -
     assert replies
     assert all(reply.startswith("[[ ## proposed_instruction ## ]]\n") for reply in replies)
     assert len(set(replies)) > 1
+
+
+def test_a_distribution_stands_in_a_reply_as_its_likeliest_grade() -> None:
+    """A decision model's score is a probability, which is no grade of the judge's scale."""
+    graded = Verdict(row_id="r", score=0.6, positive=True, distribution=(0.1, 0.3, 0.2, 0.4))
+    assert likeliest_grade(graded, OutputScale()) == 3
+    assert likeliest_grade(replace(graded, distribution=()), OutputScale()) == 0.6
