@@ -165,6 +165,11 @@ class JudgedDataset(JudgedArrays):
         return tuple(self.rows[0].inputs) if self.rows else ()
 
     @property
+    def build(self) -> str | None:
+        """The name under which a decision model answered, or several; None of a chat model."""
+        return ", ".join(self.builds) or None
+
+    @property
     def total(self) -> int:
         """All rows, scored or not."""
         return len(self.dataset.rows)

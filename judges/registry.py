@@ -46,6 +46,8 @@ class FittedOn(BaseModel):
     simulated: bool
     api: DecisionApi | None = None
     """The interface of the decision model; None where it is a chat model."""
+    build: str | None = None
+    """The name under which it answered, or several."""
 
 
 class KeptRule(FittedOn):
@@ -57,8 +59,10 @@ class KeptRule(FittedOn):
     asked_at: float
     """The prompt's own threshold, which the judge's confidence is about."""
 
-    def caveats(self, *, model: str, confidence: str) -> Iterator[str]:
+    def caveats(self, *, model: str, confidence: str, build: str | None = None) -> Iterator[str]:
         """Yield what differs between where the rule was fitted and where it is used."""
+        if build is not None and self.build not in (None, build):
+            yield f"the cut {self.rule.version} was chosen on {self.build}, not on {build}"
         if model != self.model:
             yield (
                 f"the decision rule {self.rule.version} was fitted on {self.model}, not on {model}"

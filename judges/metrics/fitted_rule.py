@@ -101,6 +101,20 @@ class Calibrated:
                     lines.append({"metric": name, "rule": rule, **asdict(estimate)})
         return pd.DataFrame(lines)
 
+    @property
+    def sentence(self) -> str:
+        """What the threshold before would do, and what the chosen one does on rows that did not
+        help to choose it.
+        """
+        before, change = self.judged_before.scale.threshold, self.change
+        if change is None:
+            return f"{self.metric} cannot be compared before and after"
+        chosen = f"{'calibrated ' * (self.rule.calibration is not None)}{self.rule.threshold:.3g}"
+        return (
+            f"a cut of {before:g} gives {self.metric} {change.before:.3f} on these {change.n:,}"
+            f" rows; the chosen one, {chosen}, gives {change.after:.3f}, cross-fitted"
+        )
+
     def shown(self) -> dict[str, tuple[Estimate | None, Estimate | None]]:
         """Return the metrics that matter here, before and after; None where no verdict has a
         probability.
@@ -119,6 +133,7 @@ class Calibrated:
             "metric": self.metric,
             "method": self.method,
             "folds": self.folds,
+            "summary": self.sentence,
             "n": self.before.n,
             "groups": self.before.groups,
             "simulated": self.before.simulated,

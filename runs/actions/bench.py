@@ -214,7 +214,9 @@ def run_bench(
         if kept_rule is not None:
             by = f"the kept rule {kept_rule.rule.version}"
             notes.append(f"decided by {by}: positive at {kept_rule.rule.threshold:g}")
-            notes += kept_rule.caveats(model=first.model, confidence=options.confidence)
+            notes += kept_rule.caveats(
+                model=first.model, confidence=options.confidence, build=first.build
+            )
         test = find_test(workspace, client.model)
         if test is not None and (note := test.note(confidence=options.confidence)):
             notes.append(note)
@@ -435,9 +437,8 @@ def describe_parameters(dropped: Iterable[str], ignored: Mapping[str, int]) -> t
 
 def _build_notes(judged: JudgedDataset) -> Iterator[str]:
     """Yield which build of a decision model the figures are of, where it has another name."""
-    if judged.builds not in ((), (judged.model,)):
-        builds = ", ".join(judged.builds)
-        yield f"{judged.model} answered as {builds}: the figures hold for that build"
+    if judged.build not in (None, judged.model):
+        yield f"{judged.model} answered as {judged.build}: the figures hold for that build"
 
 
 def _deciding_score(judged: JudgedDataset, verdict: Verdict) -> float:

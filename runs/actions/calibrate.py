@@ -147,6 +147,7 @@ def run_calibration(
             metric=metric,
             simulated=judged.simulated,
             api=client.settings.api,
+            build=judged.build,
         )
         path = workspace.registry.keep_rule(prompt, rule)
     return CalibrationRun(

@@ -98,7 +98,8 @@ def describe_threshold(threshold: ThresholdTuned) -> str:
             " open rows"
         )
     changes = [
-        f"{name} {signed(change['difference'])} ({interval(change, change=True, missing=NONE)})"
+        f"{name} {number(change['after'])} for {number(change['before'])},"
+        f" {signed(change['difference'])} ({interval(change, change=True, missing=NONE)})"
         for name, change in (threshold.retuned or {}).items()
         if change
     ]
