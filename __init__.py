@@ -27,9 +27,22 @@ The functions by task:
     Looking       list_judges, list_runs
     Taking along  add_judge, export
 
-A judge is a name (`jw.list_judges()` lists them), a YAML file, or a Python function from a row to a
-score. Rows are a path, a DataFrame, a list of dicts or a Hugging Face dataset. What a function
-returns can be printed.
+What a function returns can be printed. What several of them take:
+
+    judge      A name (`jw.list_judges()` lists them), `name@version`, a YAML file, a prompt
+               such as `run.after`, or a Python function from a row to a score.
+    rows       What `load_rows` returns or takes: a path, a DataFrame, a list of dicts or a
+               Hugging Face dataset.
+    model      Who is asked: `simulated` (made up, no key), a name, or `NAME@https://host/v1`.
+    scale      Of a function's scores: `probability`, `low-probability@0.3` where low is good,
+               or `0..3@2`; booleans, 0 and 1 need none.
+    target     The metric to improve.
+    guard      Losses allowed, such as `{"recall": 0.05}`.
+    floor      What must be reached with 95 % confidence, such as `{"precision": 0.9}`.
+    sealed     Whether to read rows that were set aside too, which is a look.
+    budget     Dollars such as `5.00`, or tokens such as `200000tokens`.
+    workspace  The folder of the workspace, whose ledger counts looks; the nearest one above
+               unless given.
 """
 
 from importlib import import_module
@@ -50,13 +63,12 @@ from judgewright.runs.api import (  # noqa: E402  # see above
     label,
     list_judges,
     list_runs,
-    load_rows,
     load_run,
-    load_verdicts,
     optimize,
     plan,
     score,
 )
+from judgewright.runs.arguments import load_rows, load_verdicts  # noqa: E402
 
 __version__ = version("judgewright")
 """Of the installed package."""

@@ -5,16 +5,18 @@ notebook.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from .arguments import Rows as Rows  # `Labels.write` returns it
+from .printed import Listed, Printed, Tabular
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from ..judges import Benchmark, Dataset, Estimate, JudgedDataset, JudgePrompt
-    from ..judges.files import RowSource
+    from ..judges import Benchmark, Estimate, JudgedDataset, JudgePrompt
     from ..optimize import Event
     from ..optimize.events import DecisionRecord
     from ..slices import FoundSlice, SliceReport
@@ -27,140 +29,6 @@ if TYPE_CHECKING:
     from .config.place import Place
     from .reports.run_table import RunLine
     from .store.workspace import Workspace
-
-
-class Printed:
-    """A value with a text for people: `print` shows it, and `_repr_html_` where nothing better is
-    there.
-    """
-
-    __slots__ = ()
-
-    def __str__(self) -> str:
-        from .terminal import text_of
-
-        return text_of(self._say).strip("\n")
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        # Without these classes a notebook would set what stands between two dollar signs as
-        # mathematics.
-        return f'<pre class="tex2jax_ignore mathjax_ignore">{escape(str(self))}</pre>'
-
-    def _say(self) -> None:
-        raise NotImplementedError
-
-
-class Tabular(Printed):
-    """A value around a table, which is what a notebook shows of it."""
-
-    __slots__ = ()
-
-    @property
-    def _table(self) -> Any:  # Any: what has `_repr_html_` and `to_frame`
-        raise NotImplementedError
-
-    def __repr__(self) -> str:
-        return repr(self._table)
-
-    def _repr_html_(self) -> str:
-        return self._table._repr_html_()  # the protocol of notebooks
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the table: a line for each metric, or for each slice."""
-        return self._table.to_frame()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Rows(Printed):
-    """Rows and how to read them; `bench`, `optimize` and the others check them against the judge's
-    inputs.
-    """
-
-    source: RowSource
-    columns_found: tuple[str, ...]
-    count: int
-    reading: Mapping[
-        str, Any
-    ]  # Any: the arguments of `load_dataset`; `label_scale` as text, as a run keeps it
-
-    @classmethod
-    def of(cls, source: RowSource, reading: Mapping[str, Any]) -> Rows:  # Any: see `reading`
-        """Look through rows for their columns.
-
-        Raises:
-            DataError: They cannot be read; up to ten problems are named.
-        """
-        from ..judges.files import Problems, read_records
-
-        problems, columns_found, count = Problems(source), dict[str, None](), 0
-        for record in read_records(source, problems):
-            columns_found |= dict.fromkeys(record.fields)
-            count += 1
-        problems.check()
-        return cls(source=source, columns_found=tuple(columns_found), count=count, reading=reading)
-
-    def __len__(self) -> int:
-        return self.count
-
-    def __repr__(self) -> str:
-        return (
-            f"Rows({str(self.source)!r}, {self.count:,} rows, columns"
-            f" {', '.join(self.columns_found)})"
-        )
-
-    def _say(self) -> None:
-        from .terminal import say
-
-        say(f"{self.source}: {self.count:,} rows")
-        say(f"  columns: {', '.join(self.columns_found)}")
-
-    def dataset(self, prompt: JudgePrompt) -> Dataset:
-        """Read the rows for a judge.
-
-        Raises:
-            UnclearColumnsError: Its columns have other names; the hint says which are meant.
-            DataError: A row lacks an input of the judge, or a label cannot be read; up to ten
-                problems are named.
-        """
-        from ..judges.files import UnclearColumnsError, load_as_said
-
-        reading = self.fitting(prompt).reading
-        try:
-            return load_as_said(self.source, reading, inputs=prompt.inputs, scale=prompt.scale)
-        except UnclearColumnsError as error:
-            said = [f"{name}={value!r}" for name, value in error.guessed.reading().items()]
-            if error.guessed.complete:
-                error.hint = "; ".join(
-                    [f"load_rows(..., {', '.join(said)})", *error.guessed.doubts()]
-                )
-            raise
-
-    def fitting(self, *prompts: JudgePrompt, label_needed: bool = True) -> Rows:
-        """Return the rows as judges read them: where `columns` is `guess`, with the columns that
-        are meant, which a line on stderr names.
-
-        Raises:
-            UnclearColumnsError: Something is in doubt.
-        """
-        from ..judges.files import guess_file_columns, refuse_unclear
-        from .terminal import say
-
-        if self.reading["columns"] != "guess":
-            return self
-        inputs = list(dict.fromkeys(name for prompt in prompts for name in prompt.inputs))
-        named = {role: self.reading[role] for role in ("label", "id", "group")}
-        guessed = guess_file_columns(
-            self.source,
-            inputs,
-            named={role: name for role, name in named.items() if name},
-            label_needed=label_needed,
-        )
-        if not guessed.sure:
-            refuse_unclear(self.source, f"{self.source}: not all columns are clear", guessed)
-        say(f"note: columns guessed: {guessed.describe()}", to_stderr=True)
-        return replace(self, reading={**self.reading, **guessed.reading()})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -190,16 +58,11 @@ class Bench(Tabular):
             )
         return self.benchmark.metrics[metric]
 
-    @property
-    def _table(self) -> Any:  # Any: see `Tabular`
-        return self.benchmark
+    _table_of: ClassVar[str] = "benchmark"
 
     def plot(self, metrics: Sequence[str] = (), *, ax: Axes | None = None) -> Axes:
-        """Draw metrics with their 95 % intervals by matplotlib.
-
-        Args:
-            metrics: Their names; the four that `print` shows first unless given.
-            ax: Where to draw; a figure of its own unless given.
+        """Draw metrics, the four that `print` shows first unless named, with their 95 % intervals,
+        on `ax` or a figure of its own, by matplotlib.
 
         Raises:
             InputError: There is no such metric, or matplotlib is not installed.
@@ -241,9 +104,7 @@ class Slices(Tabular):
     def __iter__(self) -> Iterator[FoundSlice]:
         return iter(self.report.slices)
 
-    @property
-    def _table(self) -> Any:  # Any: see `Tabular`
-        return self.report
+    _table_of: ClassVar[str] = "report"
 
     def _say(self) -> None:
         from .reports.slice_report import say_slices
@@ -251,11 +112,8 @@ class Slices(Tabular):
         say_slices(self.report, self.judged, title=self.title)
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
-        """Draw the metric on each slice with its 95 % interval, beside that of all rows, by
-        matplotlib.
-
-        Args:
-            ax: Where to draw; a figure of its own unless given.
+        """Draw the metric on each slice with its 95 % interval, beside that of all rows, on `ax` or
+        a figure of its own, by matplotlib.
 
         Raises:
             InputError: matplotlib is not installed.
@@ -391,11 +249,8 @@ class Run(Printed):
         return self.summary.events
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
-        """Draw the target metric of each step on rows that its prompt was not written from, by
-        matplotlib.
-
-        Args:
-            ax: Where to draw; a figure of its own unless given.
+        """Draw the target metric of each step on rows that its prompt was not written from, on
+        `ax` or a figure of its own, by matplotlib.
 
         Raises:
             InputError: The run measured no prompt, or matplotlib is not installed.
@@ -479,9 +334,7 @@ class Calibration(Tabular):
         """From where on a score counts as positive."""
         return self.result.calibrated.rule.threshold
 
-    @property
-    def _table(self) -> Any:  # Any: see `Tabular`
-        return self.result.calibrated
+    _table_of: ClassVar[str] = "result.calibrated"
 
     def _say(self) -> None:
         from .reports.calibration_report import say_calibration
@@ -490,10 +343,11 @@ class Calibration(Tabular):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Gate(Printed):
+class Gate(Tabular):
     """A decision of the gate about two judges."""
 
     gated: Gated
+    _table_of: ClassVar[str] = "decision"
 
     @property
     def decision(self) -> GateDecision:
@@ -505,13 +359,6 @@ class Gate(Printed):
     def accepted(self) -> bool:
         """Whether the second judge may replace the first."""
         return self.gated.accepted
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one line a comparison: the target, and each guard."""
-        return self.decision.to_frame()
-
-    def _repr_html_(self) -> str:
-        return self.decision._repr_html_()
 
     def __repr__(self) -> str:
         return f"Gate({self.decision.outcome}: {self.decision.reason!r}, run {self.gated.run_id!r})"
@@ -532,9 +379,7 @@ class VerdictScore(Tabular):
     def __getitem__(self, metric: str) -> Estimate:
         return self.score.benchmark.metrics[metric]
 
-    @property
-    def _table(self) -> Any:  # Any: see `Tabular`
-        return self.score.benchmark
+    _table_of: ClassVar[str] = "score.benchmark"
 
     def _say(self) -> None:
         from .reports.score_tables import say_score
@@ -626,25 +471,7 @@ class Labels(Printed):
             )
 
 
-class _Listed(Printed):
-    """A list that a notebook shows as a table."""
-
-    __slots__ = ()
-    _of = ""
-    """What its lines are."""
-
-    def _repr_html_(self) -> str:
-        from ..judges.notebook_display import html_table
-
-        frame = self.to_frame()
-        return html_table(frame, title=f"{len(frame):,} {self._of}")
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the list as a table."""
-        raise NotImplementedError
-
-
-class JudgeList(tuple["JudgePrompt", ...], _Listed):
+class JudgeList(tuple["JudgePrompt", ...], Listed):
     """The judges of a workspace, each in its current version."""
 
     __slots__ = ()
@@ -665,7 +492,7 @@ class JudgeList(tuple["JudgePrompt", ...], _Listed):
         say_table(("judge", "version", "inputs", "scale"), self._lines(), left=4)
 
 
-class RunList(tuple["RunLine", ...], _Listed):
+class RunList(tuple["RunLine", ...], Listed):
     """The runs of a workspace, newest first; `.info` is the record of each."""
 
     __slots__ = ()

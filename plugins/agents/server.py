@@ -17,7 +17,7 @@ from typing import Any
 
 import anyio
 import orjson
-from anyio.abc import ByteReceiveStream, Process
+from anyio.abc import Process
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp_types import (
@@ -34,7 +34,7 @@ from pydantic import ValidationError
 from ...judges.errors import DEFECT, DataError, InputError, JudgewrightError
 from ...judges.models.call_record import Spending
 from .session import Session
-from .tools import TOOLS, Arguments, Export
+from .tools import TOOLS, Arguments, Export, Optimize
 
 _Report = Callable[[float, float | None, str | None], Awaitable[None]]
 AT_ONCE = 4
@@ -44,7 +44,7 @@ LOOK_SECONDS = 1.0
 GRACE_SECONDS = 20.0
 """How long a cancelled command may take to write down what was paid."""
 LARGEST = 100_000_000
-"""Bytes that a command may print."""
+"""Bytes of what a command prints that are read; one that prints more answers nothing."""
 MOST_ANSWERED = 1_000_000
 """Bytes of an answer."""
 _DONE = (0, 1, 4)
@@ -82,8 +82,13 @@ class AgentServer:
                 there = ", ".join(TOOLS)
                 raise InputError(f"there is no tool {params.name!r:.80}; there are {there}")
             arguments = _read(TOOLS[params.name], params.arguments or {})
-            words = tuple(arguments.command(self.session))
+            words, values = arguments.command(self.session)
             async with self._paying if arguments.pays else nullcontext(), self._working:
+                words += ["--json", f"--workspace={self.session.place}"]
+                if (left := self.session.budget_for(arguments)) is not None:
+                    of_all = "+" * isinstance(arguments, Optimize)  # beside what its run has spent
+                    words.append(f"--budget={of_all}{left}")
+                words += ["--", *values]
                 return await self._work(arguments, words, ctx.session.report_progress)
         except JudgewrightError as error:
             return _failed(self.session.clean(_sentence(str(error), error.hint)))
@@ -91,14 +96,9 @@ class AgentServer:
             return _failed(f"{type(error).__name__}: {error.strerror}")
 
     async def _work(
-        self, arguments: Arguments, words: tuple[str, ...], report: _Report
+        self, arguments: Arguments, words: list[str], report: _Report
     ) -> CallToolResult:
-        flags = ["--json", f"--workspace={self.session.place}"]
-        left = self.session.budget_for(arguments)
-        if left is not None:
-            flags.append(f"--budget=+{left}" if words[0] == "optimize" else f"--budget={left}")
-        at = words.index("--") if "--" in words else len(words)
-        code, out = await self._run((*words[:at], *flags, *words[at:]), arguments, report)
+        code, out = await self._run(words, arguments, report)
         try:
             body = orjson.loads(out)
         except orjson.JSONDecodeError:
@@ -121,7 +121,7 @@ class AgentServer:
         )
 
     async def _run(
-        self, words: tuple[str, ...], arguments: Arguments, report: _Report
+        self, words: list[str], arguments: Arguments, report: _Report
     ) -> tuple[int, bytes]:
         """Run a command to its end; cancelled, it is stopped first and what it cost is counted."""
         session = self.session
@@ -137,12 +137,13 @@ class AgentServer:
             start_new_session=True,
         )
         count = partial(session.since, before, process.pid)
-        out = b""
+        out = bytearray()
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._tell, count, report)
                 assert process.stdout is not None
-                out = await _read_all(process.stdout)
+                async for part in process.stdout:
+                    out += part if len(out) <= LARGEST else b""
                 await process.wait()
                 group.cancel_scope.cancel()
         finally:
@@ -151,7 +152,7 @@ class AgentServer:
                 if arguments.pays:
                     _, spending = await anyio.to_thread.run_sync(count)
                     session.count(spending)
-        return process.returncode or 0, out
+        return process.returncode or 0, bytes(out)
 
     async def _tell(self, count: Callable[[], tuple[int, Spending]], report: _Report) -> None:
         """Tell the agent how far a command is, by what the store has of it."""
@@ -230,16 +231,6 @@ def _sentence(message: str, hint: str | None) -> str:
 
 def _failed(message: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=message)], is_error=True)
-
-
-async def _read_all(stream: ByteReceiveStream) -> bytes:
-    """Read a command's answer; of one that is too large only so much that this shows."""
-    parts, size = list[bytes](), 0
-    async for part in stream:
-        size += len(part)
-        if size <= LARGEST + len(part):
-            parts.append(part)
-    return b"".join(parts)
 
 
 async def _stop(process: Process) -> None:

@@ -187,10 +187,9 @@ class Session:
             attempt: The newest call before it began.
             pid: Its process.
         """
-        nothing = Spending(settled_cost=0, settled_tokens=0, in_doubt_cost=0, in_doubt_tokens=0)
         with Workspace(self.place) as workspace:
             if not workspace.exists:
-                return 0, nothing
+                return 0, Spending()
             of_child = (attempt, pid, socket.gethostname())
             database = workspace.database
             counted = database.read(f"SELECT count(*) FROM attempt WHERE {_OF_CHILD}", of_child)  # noqa: S608

@@ -7,7 +7,7 @@ names an address or a key, shows single rows, reads sealed ones or adopts a prom
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -36,46 +36,79 @@ JudgeText = Annotated[Text, Field(description="A judge's name, name@version or Y
 
 
 class Arguments(BaseModel):
-    """What an agent says to a tool."""
+    """What an agent says to a tool: each field is an option of the command of that name, or one of
+    its arguments.
+    """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", strict=True)
+    words: ClassVar[tuple[str, ...]]
+    """The command, with what it is always told."""
+    positional: ClassVar[tuple[str, ...]] = ()
+    """The fields that are arguments and no options, in their order."""
     pays: ClassVar[bool] = False
     """Whether the command asks a model."""
 
-    def command(self, session: Session) -> Iterator[str]:
-        """Yield the words of the command, each value with its option in one word."""
-        raise NotImplementedError
+    def command(self, session: Session) -> tuple[list[str], list[str]]:
+        """Return the command with its options, each in one word with its value, and its arguments.
+
+        Raises:
+            InputError: A value is not for an agent to name.
+        """
+        words = list(self.words)
+        for name, value in self:
+            if name not in self.positional and value is not None and value is not False:
+                words += _option(name, value, session)
+        return words, [_argument(name, getattr(self, name), session) for name in self.positional]
 
     def trim(self, body: dict[str, Any]) -> dict[str, Any]:  # Any: JSON
         """Return what of the command's answer an agent needs."""
         return body
 
 
+def _option(name: str, value: Any, session: Session) -> Iterator[str]:  # Any: a field's value
+    option = {"columns": "column", "accept_reading": "yes"}.get(name, name)
+    if name == "model":
+        session.require_model(value)
+    if name == "out":
+        value = session.writable(value)
+    if value is True:
+        yield f"--{option}"
+    elif isinstance(value, dict):
+        for key, one in cast("dict[str, str | float]", value).items():
+            if "=" in key:
+                raise InputError(f"{key!r} is not the name of an input or a metric")
+            yield f"--{option}={key}={one}"
+    else:
+        yield f"--{option}={value}"
+
+
+def _argument(name: str, value: str, session: Session) -> str:
+    if name == "judge":
+        return session.judge(value)
+    return str(session.readable(value)) if name == "data" else value
+
+
 class Judges(Arguments):
     """List the judges, with their inputs, scales and versions."""
 
-    def command(self, session: Session) -> Iterator[str]:
-        yield from ("judges", "list")
+    words: ClassVar[tuple[str, ...]] = ("judges", "list")
 
 
 class Models(Arguments):
     """List the models that the user has named; `simulated` is always there, made up and free."""
 
-    def command(self, session: Session) -> Iterator[str]:
-        yield from ("models", "list")
+    words: ClassVar[tuple[str, ...]] = ("models", "list")
 
     def trim(self, body: dict[str, Any]) -> dict[str, Any]:  # Any: JSON
-        kept = ("name", "model", "problem")  # settings may hold headers with a key
-        return {"models": [{name: one[name] for name in kept} for one in body["models"]]}
+        shown = ("name", "model", "problem")  # settings may hold headers with a key
+        return {"models": [{name: one[name] for name in shown} for one in body["models"]]}
 
 
 class Runs(Arguments):
     """List the latest runs: what each is about, its figure with interval and n, how it ended."""
 
+    words: ClassVar[tuple[str, ...]] = ("runs", "list")
     limit: Annotated[int, Field(ge=1, le=200)] = 20
-
-    def command(self, session: Session) -> Iterator[str]:
-        yield from ("runs", "list", f"--limit={self.limit}")
 
     def trim(self, body: dict[str, Any]) -> dict[str, Any]:  # Any: JSON
         left_out = ("config", "pid", "host")
@@ -86,6 +119,7 @@ class Runs(Arguments):
 class OfRun(Arguments):
     """About one run."""
 
+    positional: ClassVar[tuple[str, ...]] = ("run",)
     run: Annotated[Name, Field(description="A run's id, or `latest`.")] = "latest"
 
 
@@ -94,24 +128,22 @@ class GateStatus(OfRun):
     and no look is taken.
     """
 
-    def command(self, session: Session) -> Iterator[str]:
-        yield from ("runs", "show", "--", self.run)
+    words: ClassVar[tuple[str, ...]] = ("runs", "show")
 
     def trim(self, body: dict[str, Any]) -> dict[str, Any]:  # Any: JSON
         events = {event["kind"]: event["payload"] for event in body["events"]}
         gated: dict[str, Any] = events.get("gated", {})
-        found: dict[str, Any] = events.get("decision") or gated.get("decision", {})
+        ended: dict[str, Any] = events.get("decision") or gated.get("decision", {})
         about = {name: body[name] for name in ("run_id", "kind", "state", "created")}
         about |= {name: body["config"].get(name) for name in ("model", "objective", "budget")}
-        decision = {name: value for name, value in found.items() if name in _OF_DECISION}
+        decision = {name: value for name, value in ended.items() if name in _OF_DECISION}
         return {**about, "cost": body["calls"]["cost"], "decision": decision or None}
 
 
 class Diff(OfRun):
     """Show what a run's new prompt changes; a person adopts it, no tool does."""
 
-    def command(self, session: Session) -> Iterator[str]:
-        yield from ("diff", "--", self.run)
+    words: ClassVar[tuple[str, ...]] = ("diff",)
 
 
 class Slices(OfRun):
@@ -119,17 +151,18 @@ class Slices(OfRun):
     counts only if it is confirmed.
     """
 
+    words: ClassVar[tuple[str, ...]] = ("slices",)
     metric: Annotated[Name | None, Field(description="Which metric is poor there.")] = None
 
-    def command(self, session: Session) -> Iterator[str]:
-        yield "slices"
-        yield from (f"--metric={self.metric}",) if self.metric else ()
-        yield from ("--", self.run)
 
+class Bench(Arguments):
+    """Measure a judge against the human labels of rows, every metric with its interval and n. What
+    was asked before is not asked or paid again.
+    """
 
-class OnRows(Arguments):
-    """Of a judge and a file of rows with human labels."""
-
+    words: ClassVar[tuple[str, ...]] = ("bench",)
+    positional: ClassVar[tuple[str, ...]] = ("judge", "data")
+    pays: ClassVar[bool] = True
     judge: JudgeText
     data: Annotated[Text, Field(description="File of rows in the folder: JSONL, CSV or Parquet.")]
     model: Annotated[
@@ -142,53 +175,20 @@ class OnRows(Arguments):
     ] = {}
     limit: Annotated[int | None, Field(ge=1, le=10_000_000)] = None
 
-    def options(self, session: Session) -> Iterator[str]:
-        """Yield the options that `bench` and `optimize` share, then both arguments."""
-        session.require_model(self.model)
-        yield f"--model={self.model}"
-        for name in ("label", "group", "limit"):
-            if (value := getattr(self, name)) is not None:
-                yield f"--{name}={value}"
-        for name, column in self.columns.items():
-            if "=" in name:
-                raise InputError(f"{name!r} is not the name of an input")
-            yield f"--column={name}={column}"
-        yield from ("--", session.judge(self.judge), str(session.readable(self.data)))
 
-
-class Bench(OnRows):
-    """Measure a judge against the human labels of rows, every metric with its interval and n. What
-    was asked before is not asked or paid again.
-    """
-
-    pays: ClassVar[bool] = True
-
-    def command(self, session: Session) -> Iterator[str]:
-        yield from ("bench", *self.options(session))
-
-
-class Plan(OnRows):
+class Plan(Bench):
     """Say what an optimization would ask and cost, and which gain its gate could show. It asks and
     spends nothing.
     """
 
+    words: ClassVar[tuple[str, ...]] = ("optimize", "--plan")
+    pays: ClassVar[bool] = False
     objective: Annotated[Text, Field(description="Such as `raise precision`, or a sentence.")]
     target: Annotated[Name | None, Field(description="The metric to improve.")] = None
     guard: Annotated[
         dict[Name, Share], Field(max_length=10, description="Losses allowed: recall: 0.05.")
     ] = {}
     steps: Annotated[int | None, Field(ge=0, le=30)] = None
-
-    def command(self, session: Session) -> Iterator[str]:
-        yield from ("optimize", "--plan", *self.goal(), *self.options(session))
-
-    def goal(self) -> Iterator[str]:
-        """Yield the options of the goal."""
-        yield f"--objective={self.objective}"
-        yield from (f"--guard={metric}={loss!r}" for metric, loss in self.guard.items())
-        for name in ("target", "steps"):
-            if (value := getattr(self, name)) is not None:
-                yield f"--{name}={value}"
 
 
 class Optimize(Plan):
@@ -197,14 +197,11 @@ class Optimize(Plan):
     stopped.
     """
 
+    words: ClassVar[tuple[str, ...]] = ("optimize",)
     pays: ClassVar[bool] = True
     accept_reading: Annotated[
         bool, Field(description="Take the model's reading of the objective; read it out first.")
     ] = False
-
-    def command(self, session: Session) -> Iterator[str]:
-        flags = ("--yes",) if self.accept_reading else ()
-        yield from ("optimize", *flags, *self.goal(), *self.options(session))
 
 
 class Export(Arguments):
@@ -212,14 +209,11 @@ class Export(Arguments):
     answer.
     """
 
+    words: ClassVar[tuple[str, ...]] = ("export", "judge")
+    positional: ClassVar[tuple[str, ...]] = ("judge",)
     judge: JudgeText
     to: Annotated[Name, Field(description="The tool or format, such as mlflow or messages.")]
     out: Annotated[Text | None, Field(description="A new file or folder, where allowed.")] = None
-
-    def command(self, session: Session) -> Iterator[str]:
-        yield from ("export", "judge", f"--to={self.to}")
-        yield from () if self.out is None else (f"--out={session.writable(self.out)}",)
-        yield from ("--", session.judge(self.judge))
 
 
 TOOLS: Mapping[str, type[Arguments]] = {

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 
-from ...judges import JudgeSettings
+from ...judges import InputError, JudgePrompt, JudgeSettings
 from ...judges.instruction import ASKING
 from ..config.command_options import AskOptions, ModelOptions
 from ..config.environment import Environment
-from ..imports import NO_READING, ForeignJudge, ModelReading, ask_for_reading
+from ..imports import (
+    NO_READING,
+    AddOptions,
+    ForeignJudge,
+    ModelReading,
+    ask_for_reading,
+    read_own_prompts,
+    several,
+    understand,
+)
 from ..store.run_clients import start_run_client
 from ..store.workspace import Workspace
 from .bench import describe_spending
@@ -45,3 +55,32 @@ def read_with_model(
         return judge, NO_READING, [*notes, f"the model's reading cannot be used: {reading}"]
     notes += [f"the model says {words!r}, which the prompt does not" for words in reading.unfounded]
     return judge, reading, notes
+
+
+def read_own(
+    workspace: Workspace,
+    path: Path,
+    options: AddOptions,
+    models: AskOptions,
+    environment: Environment,
+) -> JudgePrompt:
+    """Return the prompt in a file, where what is said and what a model reads leave nothing open.
+
+    Raises:
+        InputError: There is not one prompt, or something is open; the message asks.
+        WorldError: The endpoint, the budget or the disk stopped it.
+    """
+    prompts, reading = read_own_prompts(path), NO_READING
+    judge = prompts[0]
+    if models.model is not None:
+        judge, reading, _ = read_with_model(workspace, prompts, models, environment)
+    elif len(prompts) > 1:
+        raise several(prompts)
+    understood = understand(judge, options, reading)
+    if understood.prompt is None:
+        questions = "\n  ".join(question.text for question in understood.questions)
+        answers = ", ".join(dict.fromkeys(question.option for question in understood.questions))
+        raise InputError(
+            f"{path.name}: it is open\n  {questions}", hint=f"say {answers}, or name a model"
+        )
+    return understood.prompt
