@@ -133,7 +133,8 @@ def score(
     with open_workspace(workspace) as opened:
         ((judged, seal),) = seal_judges(opened, [judged], show_all=False, by="score", sealed=sealed)
     judged = judged.noting(*seal.notes(), *seal.look_note())
-    return VerdictScore(score=measure_one(judged, ScoreOptions(by=by)), title=judged.judge)
+    measured = measure_one(judged, ScoreOptions(by=by), shown=seal.shown(judged))
+    return VerdictScore(score=measured, title=judged.judge)
 
 
 def _verdicts(verdicts: object) -> JudgedDataset:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from ...judges.metrics.leaderboard import Leaderboard, rank_judges
 from ...judges.metrics.macro_average import MacroMean, macro_means
 from ...judges.published import PublishedRow
 from ...optimize.options import option
+from .first_figure import FirstFigure, summarize
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,16 +55,20 @@ class Score:
 
     judged: JudgedArrays
     benchmark: Benchmark
-    by: str | None
-    parts: Mapping[str, Benchmark]
-    macro: Mapping[str, MacroMean]
+    summary: FirstFigure | None = None
+    """What is said first; None where the rows were not kept."""
+    by: str | None = None
+    parts: Mapping[str, Benchmark] = field(default_factory=dict[str, Benchmark])
+    macro: Mapping[str, MacroMean] = field(default_factory=dict[str, MacroMean])
     """Means over the column's values; empty without a column."""
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
-        """Return the benchmark's object and how the file was read; also `by` and the means over a
-        column asked for.
+        """Return the benchmark's object, its `summary` and how the file was read; also `by` and the
+        means over a column asked for.
         """
         out = self.benchmark.to_json() | {"reading": list(self.judged.dataset.notes)}
+        if self.summary is not None:
+            out["summary"] = self.summary.to_json()
         if self.by is not None:
             out["by"] = {value: part.to_json() for value, part in self.parts.items()}
         return out | {name: mean.to_json() for name, mean in self.macro.items()}
@@ -110,23 +115,29 @@ def read_stream(
     return stream_verdicts(files[0], columns)
 
 
-def measure_one(judged: JudgedArrays, options: ScoreOptions) -> Score:
-    """Measure one judge, and per value of a column, for which the rows are needed."""
+def measure_one(
+    judged: JudgedArrays, options: ScoreOptions, *, shown: JudgedDataset | None = None
+) -> Score:
+    """Measure one judge, and per value of a column, for which the rows are needed.
+
+    Args:
+        judged: The verdicts.
+        options: What is measured beyond the default.
+        shown: Those rows that may be searched for the worst slice; without them nothing is said of
+            it, nor of another threshold.
+    """
     at, uncertain, seed = options.at or (10,), options.uncertain, options.seed
-    if options.by is None or not isinstance(judged, JudgedDataset):
-        return Score(
-            judged=judged,
-            benchmark=measure(judged, at=at, uncertain=uncertain, seed=seed),
-            by=None,
-            parts={},
-            macro={},
-        )
+    benchmark = measure(judged, at=at, uncertain=uncertain, seed=seed)
+    if not isinstance(judged, JudgedDataset):
+        return Score(judged=judged, benchmark=benchmark)
+    by = options.by
     return Score(
         judged=judged,
-        benchmark=measure(judged, at=at, uncertain=uncertain, seed=seed),
-        by=options.by,
-        parts=by_column(judged, options.by, at=at, uncertain=uncertain, seed=seed),
-        macro=macro_means(judged, options.by),
+        benchmark=benchmark,
+        summary=None if shown is None else summarize(judged, benchmark.to_json(), shown=shown),
+        by=by,
+        parts=by_column(judged, by, at=at, uncertain=uncertain, seed=seed) if by else {},
+        macro=macro_means(judged, by) if by else {},
     )
 
 

@@ -184,7 +184,7 @@ def score(
     if len(judges) == 1 and not published:
         ((judged, seal),) = read
         judged = judged.noting(*seal.notes(), *seal.look_note())
-        one = measure_one(judged, measures)
+        one = measure_one(judged, measures, shown=seal.shown(judged))
         if figures.html is not None:
             from ..reports.score_report import render_score_report
 
@@ -195,6 +195,7 @@ def score(
                 by_column=by,
                 title=files[0].name,
                 shown=seal.shown(judged),
+                summary=one.summary,
             )
             write_beside(figures.html, page)
         ceilings = check_reliability(

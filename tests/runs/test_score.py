@@ -34,6 +34,27 @@ def parsed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     return body
 
 
+def test_the_first_sentences_name_another_threshold_and_the_worst_slice_as_bench_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A judge that grades one topic's bad rows 2 of 3 is better off with 3 than with 2."""
+    rows: list[dict[str, object]] = []
+    for i in range(240):
+        label, topic = i % 2 * 3, "ab"[i // 2 % 2]
+        score = 3 if label else (2 if topic == "a" else 0)
+        rows.append({"id": f"r{i}", "label": label, "score": score, "topic": topic})
+    path = tmp_path / "verdicts.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in rows))
+    assert run(str(path), "--scale", "0..3", "--threshold", "2", "--json") == 0
+    summary = parsed(capsys)["summary"]
+    assert (summary["threshold"]["current"], summary["threshold"]["threshold"]) == (2, 3)
+    assert summary["worst"]["where"] == "topic = a"
+    assert run(str(path), "--scale", "0..3", "--threshold", "2") == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "a threshold of 3 instead of 2 would call 0 % of the bad ones good" in shown
+    assert "Its precision is poorest where topic = a: 0.50" in shown
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with the verdicts of two judges on the same 60 rows, `good.jsonl` and
@@ -319,6 +340,8 @@ def test_a_large_file_is_measured_without_its_rows_and_gives_the_same_figures(
     changes = [body.pop("detectable_change")["size"] for body in bodies]
     assert changes[0] == pytest.approx(changes[1], rel=0.1)
     figures = [body.pop("metrics") for body in bodies]
+    assert "summary" not in bodies[0]
+    del bodies[1]["summary"]  # which takes the rows
     assert bodies[0] == bodies[1]
     assert figures[0].keys() == figures[1].keys()
     for name, figure in figures[0].items():
