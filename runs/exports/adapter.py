@@ -12,15 +12,19 @@ from importlib.resources import files
 from keyword import iskeyword
 from typing import Any, Literal
 
-from ...judges import JudgePrompt, Row
+from ...judges import JudgePrompt, OutputScale, Row
+from ...judges.asked_question import AskedQuestion
+from ...judges.models.decision_wire import PATHS, wire_body
+from ...judges.models.question import DecisionApi
 from .carried_cases import cases_body, chooser_files
 from .source_text import comment_text, json_text
 from .stored_prompts import PROMPT, STORED
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap
 
 JUDGE_FILE = "judge.json"
-READER = ("judgewright_judge.py", "reply_reading.py")
-"""What every adapter imports; both lie beside it."""
+READER = "judgewright_judge.py"
+READ = ("reply_reading.py", "distribution_reading.py")
+"""What every adapter imports, and what that imports; all lie beside it."""
 _RESERVED_BY_DSPY = (
     "append append_instructions bool config construct copy delete demos dict dspy dump_state equals"
     " fields float from_orm input_fields insert instructions int json judgewright_reply lm"
@@ -155,10 +159,34 @@ def judge_body(context: ExportContext) -> dict[str, Any]:  # Any: JSON
             for one in prompt.examples
         ],
         "fields": dict(prompt.reply_schema),
-        "form": dict(prompt.reply_form),
+        "form": dict(prompt.reply_form) if context.api is None else _question_form(context.scale),
         "threshold": threshold if math.isfinite(threshold) else None,
         "request": context.request,
+        **({} if context.api is None else {"question": _question_body(prompt, context.api)}),
         **cases_body(prompt),
+    }
+
+
+def _question_form(scale: OutputScale) -> dict[str, Any]:  # Any: JSON
+    """Return what an adapter reads of the scale of a decision model's verdicts."""
+    form = {"kind": scale.kind, "low": scale.low, "high": scale.high}
+    return {**form, "labels": list(scale.labels)}
+
+
+def _question_body(prompt: JudgePrompt, api: DecisionApi) -> dict[str, Any]:  # Any: JSON
+    """Return what an adapter needs to ask a decision model, and to read its answer."""
+    asked = AskedQuestion(prompt=prompt, api=api)
+    scale, question = prompt.scale, asked.question
+    good = [number for number, grade in enumerate(scale.levels) if scale.positive(grade)]
+    if scale.kind == "probability":
+        good = [0 if scale.low_is_good else 1]
+    return {
+        "api": api,
+        "path": PATHS[api],
+        "kind": question.kind,
+        "names": [option.name for option in question.options],
+        "good": good,
+        "questions": wire_body(api, "", [question], "")["questions"],
     }
 
 
@@ -169,8 +197,8 @@ def adapter_text(name: str) -> str:
 
 def reader() -> dict[str, str]:
     """Return the files that read a judge and its replies in Python."""
-    replies = (files("judgewright.judges") / READER[1]).read_text(encoding="utf-8")
-    return {READER[0]: adapter_text(READER[0]), READER[1]: replies}
+    texts = {name: (files("judgewright.judges") / name).read_text(encoding="utf-8") for name in READ}
+    return {READER: adapter_text(READER), **texts}
 
 
 def _render(template: str, values: Mapping[str, object]) -> str:
@@ -194,7 +222,7 @@ def stem(prompt: JudgePrompt) -> str:
 
 def calibration_notes(context: ExportContext) -> tuple[str, ...]:
     """Say how a calibrated rule arrives in an adapter."""
-    rule, scale = context.rule, context.prompt.scale
+    rule, scale = context.rule, context.scale
     if rule.calibration is None:
         return ()
     if scale.kind != "probability":

@@ -14,7 +14,7 @@ from .carried_cases import bank_files, require_carried
 from .manifest import MANIFEST_NAME, build_manifest
 from .readme import README_NAME, readme_text
 from .source_text import json_text
-from .target import ExportContext, ExportedFiles, Target
+from .target import ExportContext, ExportedFiles, Refused, Target
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
@@ -58,6 +58,8 @@ def make_files(context: ExportContext, target: Target) -> tuple[ExportContext, E
     """
     cases = context.prompt.cases
     require_carried(context.prompt)
+    if context.api is not None:
+        _require_question(context, target)
     # Verification has only the judge's YAML, so what is written starts from the YAML too; cases are
     # equal where their bank is.
     prompt = replace(load_prompt(replace(context.prompt, cases=None).to_yaml()), cases=cases)
@@ -67,6 +69,16 @@ def make_files(context: ExportContext, target: Target) -> tuple[ExportContext, E
         # Without it the judge in the manifest could not be loaded.
         exported = replace(exported, files={**exported.files, **bank_files(prompt)})
     return context, exported
+
+
+def _require_question(context: ExportContext, target: Target) -> None:
+    if not target.question:
+        raise Refused(
+            f"an export to {target.name} asks chat models, not decision models",
+            hint="export to python, mlflow or deepeval, among others",
+        )
+    if context.prompt.cases is not None:
+        raise Refused("a judge with decided cases is not exported as a question")
 
 
 def pack_export(context: ExportContext, target: Target) -> PackedExport:

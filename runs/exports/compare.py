@@ -8,10 +8,21 @@ from typing import Any, cast
 
 import orjson
 
-from ...judges import JudgePrompt, JudgeSettings, Row, Verdict, judge_request, read_reply
+from ...judges import (
+    JudgePrompt,
+    JudgeSettings,
+    OutputScale,
+    Row,
+    Verdict,
+    judge_request,
+    read_reply,
+)
+from ...judges.asked_question import AskedQuestion
+from ...judges.models.decision_wire import read_answers, wire_body
 from ...judges.models.wire import read_completion
+from ...judges.verdict import Answer
 from .manifest import Export
-from .reply_forms import CUT, FormOfReply
+from .reply_forms import CUT, FormOfAnswer, FormOfReply
 from .target import SAME_LIMIT, ExportContext, ScoreMap
 from .template_parts import fill, template_messages
 
@@ -37,17 +48,13 @@ class Outcome:
         )
 
 
-def our_outcome(context: ExportContext, form: FormOfReply) -> Outcome:
+def our_outcome(context: ExportContext, form: FormOfReply | FormOfAnswer) -> Outcome:
     """Return what Judgewright makes of an endpoint's answer, read as its own client reads it."""
-    prompt, rule = context.prompt, context.rule
-    row = Row(id="", inputs=dict.fromkeys(prompt.inputs, ""))
-    completion = read_completion(
-        orjson.dumps(form.body()), judge_request(prompt, row, settings=JudgeSettings())
-    )
-    answer = read_reply(prompt, completion)
+    rule = context.rule
+    answer = _our_answer(context, orjson.dumps(form.body()))
     if not isinstance(answer, Verdict):
         return Outcome(score=None)
-    calibrated = rule.calibration is not None and prompt.scale.kind == "probability"
+    calibrated = rule.calibration is not None and context.scale.kind == "probability"
     score = (
         rule.calibration(answer.score)
         if calibrated and rule.calibration is not None
@@ -56,8 +63,18 @@ def our_outcome(context: ExportContext, form: FormOfReply) -> Outcome:
     return Outcome(score=answer.score, positive=score >= rule.threshold)
 
 
+def _our_answer(context: ExportContext, raw: bytes) -> Answer:
+    prompt = context.prompt
+    if context.api is not None:
+        asked = AskedQuestion(prompt=prompt, api=context.api)
+        return asked.read(read_answers(context.api, raw, [asked.question], "")[0])
+    row = Row(id="", inputs=dict.fromkeys(prompt.inputs, ""))
+    request = judge_request(prompt, row, settings=JudgeSettings())
+    return read_reply(prompt, read_completion(raw, request))
+
+
 def compare_outcomes(
-    export: Export, forms: Sequence[FormOfReply], outcomes: Sequence[Outcome], *, per_row: int
+    export: Export, forms: Sequence[FormOfReply | FormOfAnswer], outcomes: Sequence[Outcome], *, per_row: int
 ) -> list[str]:
     """Say which replies a tool scores or decides otherwise.
 
@@ -73,7 +90,7 @@ def compare_outcomes(
     problems: list[str] = []
     first = our_outcome(context, forms[0])
     for number, outcome in enumerate(outcomes[:per_row], start=1):
-        if problem := _difference(first, outcome, score_map, context.prompt):
+        if problem := _difference(first, outcome, score_map, context.scale):
             problems.append(f"row {number}: {problem}")
     unread: set[str] = set(export.body["unread"])
     for form, outcome in zip(forms, outcomes[per_row:], strict=True):
@@ -83,12 +100,12 @@ def compare_outcomes(
                     f"a reply ({form.name}): is scored {outcome.score:g}, and declared as left"
                     " unscored"
                 )
-        elif problem := _difference(our_outcome(context, form), outcome, score_map, context.prompt):
+        elif problem := _difference(our_outcome(context, form), outcome, score_map, context.scale):
             problems.append(f"a reply ({form.name}): {problem}")
     return problems
 
 
-def many_rows(forms: Sequence[FormOfReply], *, first: int) -> list[int]:
+def many_rows(forms: Sequence[FormOfReply | FormOfAnswer], *, first: int) -> list[int]:
     """Return the cases that a tool's own run over many rows gets: the highest grade, a reply
     without one, the lowest.
 
@@ -102,7 +119,7 @@ def many_rows(forms: Sequence[FormOfReply], *, first: int) -> list[int]:
 
 
 def compare_average(
-    export: Export, forms: Sequence[FormOfReply], average: Mapping[str, Any]
+    export: Export, forms: Sequence[FormOfReply | FormOfAnswer], average: Mapping[str, Any]
 ) -> list[str]:  # Any: JSON
     """Say where a tool's average over `many_rows` is not what the manifest says of a row without a
     verdict.
@@ -117,7 +134,7 @@ def compare_average(
     for number in (highest, lowest):
         grade = our_outcome(context, forms[number]).score
         assert grade is not None
-        total += score_map.tool_score(grade, context.prompt.scale)
+        total += score_map.tool_score(grade, context.scale)
     counted = export.body["unscored_rows"] == "counted as 0"
     expected, mean = total / (3 if counted else 2), average["mean"]
     if mean is not None and abs(mean - expected) <= TOLERANCE:
@@ -130,10 +147,10 @@ def compare_average(
     ]
 
 
-def _difference(ours: Outcome, theirs: Outcome, score_map: ScoreMap, judge: JudgePrompt) -> str:
+def _difference(ours: Outcome, theirs: Outcome, score_map: ScoreMap, scale: OutputScale) -> str:
     if ours.score is None:
         return "" if theirs.score is None else f"has no verdict, and is scored {theirs.score:g}"
-    expected = score_map.tool_score(ours.score, judge.scale)
+    expected = score_map.tool_score(ours.score, scale)
     if theirs.score is None:
         return f"is unscored ({theirs.said or 'without a word'}), not scored {expected:g}"
     if abs(theirs.score - expected) > TOLERANCE:
@@ -141,13 +158,27 @@ def _difference(ours: Outcome, theirs: Outcome, score_map: ScoreMap, judge: Judg
     if (
         theirs.positive is not None
         and theirs.positive != ours.positive
-        and judge.scale.kind != "choice"
+        and scale.kind != "choice"
     ):
         words = {True: "positive", False: "negative"}
         return (
             f"with the score {theirs.score:g} is decided {words[theirs.positive]}, not"
             f" {words[bool(ours.positive)]}"
         )
+    return ""
+
+
+def compare_question(
+    context: ExportContext, inputs: Mapping[str, str], sent: Mapping[str, Any], *, model: str
+) -> str:  # Any: JSON
+    """Say what of a question to a decision model is not ours; empty where all of it is."""
+    assert context.api is not None
+    asked = AskedQuestion(prompt=context.prompt, api=context.api)
+    state = asked.state(Row(id="", inputs=inputs))
+    expected = wire_body(context.api, model, [asked.question], state)
+    for name in {**expected, **sent}:
+        if sent.get(name) != expected.get(name):
+            return f"{name} is {_short(sent.get(name))}, not {_short(expected.get(name))}"
     return ""
 
 

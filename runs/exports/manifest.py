@@ -48,6 +48,7 @@ class Export:
             prompt=self.judge,
             rule=rule,
             provenance=dict(self.body["provenance"]),
+            api=self.body.get("api"),
             asked=self.body.get("request"),
         )
 
@@ -62,7 +63,7 @@ def build_manifest(
         differences += [FENCE_DIFFERENCE, *same_cases_note(prompt, "here")]
     elif target.push is not None:
         differences += same_cases_note(prompt, "of the prompt that the store gets")
-    if prompt.scale.low_is_good:
+    if context.scale.low_is_good:
         differences.append(LOW_IS_GOOD)
     if rule.calibration is not None and not exported.calibrated:
         calibrated = (
@@ -89,6 +90,7 @@ def build_manifest(
         "simulated": context.simulated,
         "provenance": dict(context.provenance),
         "request": context.request,
+        **({} if context.api is None else {"api": context.api}),
         "also_sends": list(exported.also_sends),
         "unread": list(exported.unread),
         "unscored_rows": exported.unscored,

@@ -19,7 +19,9 @@ from ...judges import (
     Row,
     judge_request,
 )
+from ...judges.asked_question import verdict_scale
 from ...judges.models import ModelSettings
+from ...judges.models.question import DecisionApi
 
 LOW_IS_GOOD = (
     "The judge's own number is good where it is low: grades and thresholds here are one minus it."
@@ -69,6 +71,10 @@ class ExportContext:
     its rule is from.
     """
 
+    api: DecisionApi | None = None
+    """The interface of the decision model that the judge is asked of, as a question; None for chat
+    models.
+    """
     asked: Mapping[str, Any] | None = None  # Any: JSON
     """What a request says besides the model and the messages; None: as judges are asked unless told
     otherwise.
@@ -80,6 +86,11 @@ class ExportContext:
         if self.asked is not None:
             return dict(self.asked)
         return request_settings(self.prompt, JudgeSettings(), ModelSettings())
+
+    @property
+    def scale(self) -> OutputScale:
+        """The scale of the verdicts: the judge's own, or what a decision model says on it."""
+        return self.prompt.scale if self.api is None else verdict_scale(self.prompt.scale)
 
     @property
     def model(self) -> str:
@@ -128,7 +139,7 @@ class ExportContext:
         bisection, so that no row is decided differently; infinity where the rule takes none.
         """
         rule = self.rule
-        if rule.calibration is None or self.prompt.scale.kind != "probability":
+        if rule.calibration is None or self.scale.kind != "probability":
             return rule.threshold
         low, high = 0.0, 1.0
         if rule.calibration(low) >= rule.threshold:
@@ -165,7 +176,7 @@ class ScoreMap:
         """Return the map of a tool whose score is the grade itself, or with `shares` runs from 0 at
         the lowest grade to 1 at the highest.
         """
-        scale, threshold = context.prompt.scale, context.raw_threshold
+        scale, threshold = context.scale, context.raw_threshold
         low, high = (0.0, 1.0) if shares else (float(scale.low), float(scale.high))
         ends = cls(low=low, high=high, how=how, threshold=None)
         if not math.isfinite(threshold):
@@ -229,6 +240,8 @@ class Target:
     bundled: tuple[str, ...] = ()
     """What it needs of what our own environment has, as pip installs it elsewhere."""
     runtime: Literal["python", "node"] = "python"
+    question: bool = False
+    """Whether a judge can be written for it that asks a decision model."""
     push: str | None = None
     """Python that stores the export at `uri` and prints its name there; STEM is the judge's module
     name.

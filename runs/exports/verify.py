@@ -27,13 +27,14 @@ from .compare import (
     compare_average,
     compare_messages,
     compare_outcomes,
+    compare_question,
     compare_settings,
     many_rows,
 )
 from .loopback import Loopback, run_loopback
 from .manifest import MANIFEST_NAME, Export, changed_files, read_export
 from .readme import README_NAME
-from .reply_forms import FormOfReply, reply_forms
+from .reply_forms import FormOfAnswer, FormOfReply, answer_forms, reply_forms
 from .target import Target
 from .targets import GONE
 from .tool_scripts import ToolScriptFailed, run_tool_script
@@ -160,9 +161,11 @@ def _check(
         for case in judge.cases.bank.cases[:MOST_ALIKE]:
             rows = [*rows, {name: text.strip() for name, text in case.inputs.items()}]
     inputs = [*hostile_rows(judge), *({name: row[name] for name in judge.inputs} for row in rows)]
-    forms = reply_forms(judge)
-    scale = {"labels": list(judge.scale.labels), "kind": judge.scale.kind, "low": judge.scale.low}
-    scale |= {"high": judge.scale.high, "threshold": export.body["rule"]["threshold"]}
+    context = export.context
+    forms = reply_forms(judge) if context.api is None else answer_forms(context)
+    scale = {"labels": list(context.scale.labels), "kind": context.scale.kind}
+    scale |= {"low": context.scale.low, "high": context.scale.high}
+    scale |= {"threshold": export.body["rule"]["threshold"]}
     described = {"name": judge.name, "inputs": list(judge.inputs), "scale": scale}
     with run_loopback([form.body() for form in [*([forms[0]] * len(inputs)), *forms]]) as loopback:
         cases = {"target": target.name, "judge": described, "rows": inputs, "replies": len(forms)}
@@ -184,12 +187,12 @@ def _check(
 def _compare(
     export: Export,
     inputs: Sequence[Mapping[str, str]],
-    forms: Sequence[FormOfReply],
+    forms: Sequence[FormOfReply | FormOfAnswer],
     answer: Mapping[str, Any],
     loopback: Loopback,
 ) -> tuple[list[str], bool]:
     """Return the problems, and whether the tool asks and reads replies, or only makes messages."""
-    judge, own_fences = export.judge, bool(export.body["own_fences"])
+    judge, own_fences, context = export.judge, bool(export.body["own_fences"]), export.context
 
     def difference(row: Mapping[str, str], sent: Sequence[Mapping[str, str]]) -> str:
         return compare_messages(judge, row, sent, own_fences=own_fences)
@@ -216,6 +219,10 @@ def _compare(
             of_rows.append(
                 f"{names[number]}: nothing was asked ({outcomes[number].said or 'without a word'})"
             )
+            continue
+        if context.api is not None:
+            if problem := compare_question(context, row, bodies[-1], model=MODEL):
+                of_rows.append(f"{names[number]}: {problem}")
             continue
         for problem in {
             one for body in bodies for one in compare_settings(export, body, model=MODEL)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from distribution_reading import NoDistribution, distribution_of
 from reply_reading import Reading, Unreadable, plain_finish, read_text, require_whole, turned
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ class Judge:
         self._template: str = judge["template"]
         self._reply: str = judge["reply"]
         self._form: Any = judge["form"]
+        self._question: dict[str, Any] | None = judge.get("question")
+        """What a decision model is asked; None where chat models judge."""
         self._cases: CaseChoice | None = None
         if "cases" in judge:
             from plain_cases import read_choice  # which lies beside judges that have cases
@@ -91,9 +94,12 @@ class Judge:
         """Return the message without cases; a row's text stands in fences whose tag it cannot
         know.
         """
+        return self._filled(row, salt=self.version) + self._reply
+
+    def _filled(self, row: Mapping[str, str], salt: str) -> str:
         texts = {name: row[name] for name in self.inputs}
         content = json.dumps(
-            [self.version, sorted(texts.items())], ensure_ascii=False, separators=(",", ":")
+            [salt, sorted(texts.items())], ensure_ascii=False, separators=(",", ":")
         )
         tag = hashlib.blake2b(content.encode(), digest_size=4).hexdigest()
 
@@ -102,7 +108,7 @@ class Judge:
             text = texts[name].replace(tag, tag[:4] + " " + tag[4:])
             return f"<{name}-{tag}>\n{text}\n</{name}-{tag}>"
 
-        return PLACEHOLDER.sub(fenced, self._template) + self._reply
+        return PLACEHOLDER.sub(fenced, self._template)
 
     def open_messages(
         self, literal: Callable[[str], str], field: Callable[[str], str]
@@ -151,8 +157,49 @@ class Judge:
         Raises:
             Unreadable: The reply gives no grade; such a row has no score, not a zero.
         """
+        if self._question is not None:
+            return self._ask_question(self._question, client, model, row)
         request = self.request(row, **parameters)
         return self.read_completion(client.chat.completions.create(model=model, **request))
+
+    def question(self, model: str, row: Mapping[str, str]) -> dict[str, Any]:
+        """Return the body that asks a decision model about a row."""
+        assert self._question is not None, "the judge was exported for chat models"
+        state: str | dict[str, str] = self._filled(row, salt="")
+        name = "input"
+        if self._question["api"] == "systemone":
+            name, state = "state", {name: row[name] for name in self.inputs}
+        return {"model": model, name: state, "questions": self._question["questions"]}
+
+    def _ask_question(
+        self, question: Mapping[str, Any], client: Any, model: str, row: Mapping[str, str]
+    ) -> tuple[float, str]:
+        body = self.question(model, row)
+        reply = client.post(question["path"], cast_to=object, body=body)
+        return self.read_distribution(reply)
+
+    def read_distribution(self, reply: Any) -> tuple[float, str]:
+        """Return the grade that a decision model's reply gives: the probability of what is good, or
+        the place of the most probable label; it gives no reasons.
+        """
+        assert self._question is not None, "the judge was exported for chat models"
+        reply = reply.get("result", reply) if isinstance(reply, dict) else {}
+        answers, question = reply.get("answers"), self._question
+        if isinstance(answers, list):
+            answer = answers[0] if len(answers) == 1 else None
+        else:
+            answer = answers.get("q0") if isinstance(answers, dict) else None
+        if isinstance(answer, dict) and answer.get("type") == "refusal":
+            raise Unreadable("the model refuses the question", "refused")
+        try:
+            shares = distribution_of(
+                answer, api=question["api"], kind=question["kind"], names=question["names"]
+            )
+        except NoDistribution as error:
+            raise Unreadable(str(error), "parse") from None
+        if self.chooses:
+            return float(max(range(len(shares)), key=shares.__getitem__)), ""
+        return min(1.0, sum(shares[number] for number in question["good"])), ""
 
     def read_completion(self, completion: Any) -> tuple[float, str]:
         """Return the grade and the reasons of a chat completion: an object of the openai package,
