@@ -10,7 +10,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ...judges import InputError, JudgePrompt, JudgeSettings
+from ...judges import DecisionRule, InputError, JudgePrompt, JudgeSettings
+from ...judges.asked_question import verdict_scale
+from ...judges.models.question import DecisionApi
 from ..config.command_options import RoleOptions, RowOptions
 from ..config.environment import Environment
 from ..config.tools_file import EXAMPLE, ToolEntry, hide_password, read_tools
@@ -50,10 +52,32 @@ def read_inputs(prompt: JudgePrompt, data: Path, roles: RoleOptions) -> list[Map
     return [row.inputs for row in rows.rows]
 
 
-def export_context(workspace: Workspace, prompt: JudgePrompt) -> ExportContext:
-    """Return what an export of a judge is written from."""
+def export_context(
+    workspace: Workspace, prompt: JudgePrompt, *, api: DecisionApi | None = None
+) -> ExportContext:
+    """Return what an export of a judge is written from.
+
+    Args:
+        workspace: Has its runs and its kept rules.
+        prompt: The judge.
+        api: The interface of the decision model that is to be asked; None for chat models.
+
+    Raises:
+        InputError: The judge's kept cut is of another interface.
+    """
     origin = {**provenance(workspace, prompt), "verification": verification(workspace, prompt)}
-    kept_rule = workspace.registry.kept_rule(prompt)
+    kept_rule = workspace.registry.kept_rule(prompt, decides=api is not None)
+    if api is not None:
+        if kept_rule is not None and kept_rule.api != api:
+            raise InputError(
+                f"the cut that is kept for {prompt.name}@{prompt.version} was chosen on"
+                f" {kept_rule.model} ({kept_rule.api}), not on {api}",
+                hint=f"--api {kept_rule.api}, or choose a cut on the other: judgewright calibrate",
+            )
+        origin["rule_fitted_on"] = kept_rule.fitted_on if kept_rule else None
+        rule = DecisionRule(threshold=verdict_scale(prompt.scale).threshold)
+        rule = kept_rule.rule if kept_rule else rule
+        return ExportContext(prompt=prompt, rule=rule, provenance=origin, api=api)
     origin["rule_fitted_on"] = kept_rule.fitted_on if kept_rule else None
     rule, request = (
         kept_rule.rule if kept_rule else prompt.rule,

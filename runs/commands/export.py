@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
+from typing import get_args
 
 import click
 
 from ...judges import InputError
+from ...judges.models.question import DecisionApi
 from ..actions.export import (
     CONFIGURED,
     MOST_ROWS,
@@ -93,6 +95,12 @@ def export() -> None:
     " [default: print it].",
     type=OutFile(makes_folder=True, may_be_folder=True),
 )
+@takes(
+    "api",
+    None,
+    "Ask decision models of this interface, as a question, in place of chat models.",
+    choices=get_args(DecisionApi),
+)
 @takes("force", False, "Overwrite what is there, also files that no export wrote.")
 @click.option(
     "--push",
@@ -112,6 +120,7 @@ def judge(
     judge: str,
     target: str,
     out: Path | None,
+    api: DecisionApi | None,
     force: bool,
     registry: str | None,
     verify: bool,
@@ -132,7 +141,7 @@ def judge(
             f"{chosen.tool} has no registry to push to", hint=f"these have one: {able}"
         )
     prompt = workspace.registry.get(judge)
-    context = export_context(workspace, prompt)
+    context = export_context(workspace, prompt, api=api)
     about: dict[str, object] = {"judge": prompt.name, "version": prompt.version, "target": target}
     origin = {"provenance": dict(context.provenance)}
     if out is None and registry is None and not verify:

@@ -22,9 +22,10 @@ from .stored_prompts import PROMPT, STORED
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap
 
 JUDGE_FILE = "judge.json"
-READER = "judgewright_judge.py"
-READ = ("reply_reading.py", "distribution_reading.py")
-"""What every adapter imports, and what that imports; all lie beside it."""
+READER = ("judgewright_judge.py", "reply_reading.py")
+"""What every adapter imports; both lie beside it."""
+DISTRIBUTION_READER = "distribution_reading.py"
+"""What reads the answers of decision models."""
 _RESERVED_BY_DSPY = (
     "append append_instructions bool config construct copy delete demos dict dspy dump_state equals"
     " fields float from_orm input_fields insert instructions int json judgewright_reply lm"
@@ -76,6 +77,7 @@ class Adapter:
             "first": example_row(*prompt.inputs[:-1]) if prompt.inputs[1:] else "",
             "last": prompt.inputs[-1],
             "chooses": chooses,
+            "path": "" if context.api is None else PATHS[context.api],
             "version": prompt.version,
             "origin": comment_text(context.origin),
         }
@@ -88,6 +90,11 @@ class Adapter:
                 **own,
                 JUDGE_FILE: json_text(judge_body(context)),
                 **reader(),
+                **(
+                    {DISTRIBUTION_READER: _judges_text(DISTRIBUTION_READER)}
+                    if context.api is not None
+                    else {}
+                ),
                 **chooser_files(prompt),
             },
             own_fences=self.own_fences,
@@ -197,8 +204,12 @@ def adapter_text(name: str) -> str:
 
 def reader() -> dict[str, str]:
     """Return the files that read a judge and its replies in Python."""
-    texts = {name: (files("judgewright.judges") / name).read_text(encoding="utf-8") for name in READ}
-    return {READER: adapter_text(READER), **texts}
+    return {READER[0]: adapter_text(READER[0]), READER[1]: _judges_text(READER[1])}
+
+
+def _judges_text(name: str) -> str:
+    """Return a file of `judges/` that exports carry."""
+    return (files("judgewright.judges") / name).read_text(encoding="utf-8")
 
 
 def _render(template: str, values: Mapping[str, object]) -> str:

@@ -74,7 +74,11 @@ def _our_answer(context: ExportContext, raw: bytes) -> Answer:
 
 
 def compare_outcomes(
-    export: Export, forms: Sequence[FormOfReply | FormOfAnswer], outcomes: Sequence[Outcome], *, per_row: int
+    export: Export,
+    forms: Sequence[FormOfReply | FormOfAnswer],
+    outcomes: Sequence[Outcome],
+    *,
+    per_row: int,
 ) -> list[str]:
     """Say which replies a tool scores or decides otherwise.
 
@@ -155,11 +159,7 @@ def _difference(ours: Outcome, theirs: Outcome, score_map: ScoreMap, scale: Outp
         return f"is unscored ({theirs.said or 'without a word'}), not scored {expected:g}"
     if abs(theirs.score - expected) > TOLERANCE:
         return f"is scored {theirs.score:g}, not {expected:g}"
-    if (
-        theirs.positive is not None
-        and theirs.positive != ours.positive
-        and scale.kind != "choice"
-    ):
+    if theirs.positive is not None and theirs.positive != ours.positive and scale.kind != "choice":
         words = {True: "positive", False: "negative"}
         return (
             f"with the score {theirs.score:g} is decided {words[theirs.positive]}, not"

@@ -8,6 +8,7 @@ has to agree with.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -16,6 +17,9 @@ from typing import Any
 import yaml
 
 from ...judges import JudgePrompt
+from ...judges.asked_question import AskedQuestion
+from ...judges.simulated.decisions import NamedQuestion, write_answer
+from .target import ExportContext
 
 MAX_GRADES = 11
 """Of a long scale, the five lowest and the six highest grades are tried."""
@@ -80,6 +84,51 @@ def reply_forms(judge: JudgePrompt) -> list[FormOfReply]:
             answer = {**answer, "content": filled.render(values)}
         forms.append(FormOfReply(name=name, **answer))
     return forms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormOfAnswer:
+    """One answer of a decision model."""
+
+    name: str
+    """What a report calls it."""
+    answers: Any  # Any: JSON
+
+    def body(self) -> dict[str, Any]:  # Any: JSON
+        """Return the reply of the endpoint."""
+        return {"model": "loopback", "answers": self.answers, "usage": {"input_tokens": 1}}
+
+
+def answer_forms(context: ExportContext) -> list[FormOfAnswer]:
+    """Return an answer that is sure of each grade, then rounded ones, and what is no answer."""
+    assert context.api is not None
+    api = context.api
+    question = AskedQuestion(prompt=context.prompt, api=api).question
+    count, names = len(question.options), tuple(option.name for option in question.options)
+    values = tuple(range(count)) if question.kind == "score" and api != "decisions" else names
+    if question.kind == "yes_no":
+        values = ("no", "yes")
+    asked = NamedQuestion(name="q0", question=question, values=tuple(map(str, values)))
+
+    def answered(name: str, shares: Sequence[float]) -> FormOfAnswer:
+        answer = write_answer(api, asked, shares, shares)
+        return FormOfAnswer(name=name, answers=[answer] if api == "decisions" else {"q0": answer})
+
+    sure = [
+        [0.8 if number == top else 0.2 / (count - 1) for number in range(count)]
+        for top in range(count)
+    ]
+    none: Any = [] if api == "decisions" else {}  # Any: JSON
+    refusal = {"type": "refusal", "name": "q0"}
+    return [
+        *(answered(f"grade {top}", shares) for top, shares in enumerate(sure)),
+        answered("an even split", [1 / count] * count),
+        answered("a sum of .99", [share * 0.99 for share in sure[-1]]),
+        answered("a sum of 1.2", [share * 1.2 for share in sure[0]]),
+        answered("a probability of 1.7", [1.7] * count),
+        FormOfAnswer(name=CUT, answers=[refusal] if api == "decisions" else {"q0": refusal}),
+        FormOfAnswer(name="no answer", answers=none),
+    ]
 
 
 @cache

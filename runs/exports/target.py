@@ -82,7 +82,9 @@ class ExportContext:
 
     @property
     def request(self) -> dict[str, Any]:  # Any: JSON
-        """What a request says besides the model and the messages."""
+        """What a request says besides the model and the messages; nothing of a question."""
+        if self.api is not None:
+            return {}
         if self.asked is not None:
             return dict(self.asked)
         return request_settings(self.prompt, JudgeSettings(), ModelSettings())

@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from distribution_reading import NoDistribution, distribution_of
 from reply_reading import Reading, Unreadable, plain_finish, read_text, require_whole, turned
 
 if TYPE_CHECKING:
@@ -182,6 +181,8 @@ class Judge:
         """Return the grade that a decision model's reply gives: the probability of what is good, or
         the place of the most probable label; it gives no reasons.
         """
+        from distribution_reading import NoDistribution, distribution_of  # beside such judges
+
         assert self._question is not None, "the judge was exported for chat models"
         reply = reply.get("result", reply) if isinstance(reply, dict) else {}
         answers, question = reply.get("answers"), self._question
