@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -18,7 +18,8 @@ import yaml
 
 from ...judges import JudgePrompt
 from ...judges.asked_question import AskedQuestion
-from ...judges.simulated.decisions import NamedQuestion, write_answer
+from ...judges.models.question import Option
+from ...judges.simulated.decisions import write_answer
 from .target import ExportContext
 
 MAX_GRADES = 11
@@ -104,14 +105,15 @@ def answer_forms(context: ExportContext) -> list[FormOfAnswer]:
     assert context.api is not None
     api = context.api
     question = AskedQuestion(prompt=context.prompt, api=api).question
-    count, names = len(question.options), tuple(option.name for option in question.options)
-    values = tuple(range(count)) if question.kind == "score" and api != "decisions" else names
+    count, names = len(question.options), [option.name for option in question.options]
     if question.kind == "yes_no":
-        values = ("no", "yes")
-    asked = NamedQuestion(name="q0", question=question, values=tuple(map(str, values)))
+        names = ["no", "yes"]
+    elif question.kind == "score" and api != "decisions":
+        names = [str(level) for level in range(count)]
+    question = replace(question, options=tuple(map(Option, names)))
 
     def answered(name: str, shares: Sequence[float]) -> FormOfAnswer:
-        answer = write_answer(api, asked, shares, shares)
+        answer = write_answer(api, question, shares, shares)
         return FormOfAnswer(name=name, answers=[answer] if api == "decisions" else {"q0": answer})
 
     sure = [
