@@ -8,6 +8,8 @@ from functools import cache
 
 import numpy as np
 
+from ..asked_question import AskedQuestion
+from ..models.question import DecisionApi
 from ..models.tokens import count_tokens
 from ..prompt import JudgePrompt
 from ..rows import Row
@@ -37,14 +39,30 @@ class TokenSummary:
 
 
 def count_row_tokens(
-    rows: Sequence[Row], *, model: str, prompt: JudgePrompt | None = None
+    rows: Sequence[Row],
+    *,
+    model: str,
+    prompt: JudgePrompt | None = None,
+    api: DecisionApi | None = None,
 ) -> TokenSummary:
     """Count the tokens of the inputs of at least one row, or of the messages about them.
 
     An unknown model gets the stated estimate; a prompt's instructions count for every row.
+
+    Args:
+        rows: What is judged.
+        model: Whose tokens they are.
+        prompt: The judge that is asked; the inputs alone are counted unless given.
+        api: The interface of a decision model, which is asked a question and sent no messages.
+
+    Raises:
+        InputError: The judge is no question of that interface.
     """
     of = f"{prompt.name}@{prompt.version}" if prompt else "inputs"
     prompt = None if prompt is None else prompt.to_count()
+    question = None
+    if prompt is not None and api is not None:
+        question = AskedQuestion(prompt=prompt, api=api)
     positions = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), COUNTED)).astype(int))
     counted = [rows[i] for i in positions.tolist()]
     # Many rows share a source or the instructions.
@@ -54,7 +72,8 @@ def count_row_tokens(
     def tokens(row: Row) -> int:
         texts, extra = list(row.inputs.values()), 0
         if prompt is not None:
-            texts, extra = [message.content for message in prompt.messages(row)], _PER_MESSAGE
+            messages = prompt.messages(row) if question is None else question.request(row).messages
+            texts, extra = [message.content for message in messages], _PER_MESSAGE
         methods.update(count(text).method for text in texts)
         return sum(count(text).n + extra for text in texts)
 

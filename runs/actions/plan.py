@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from ...judges import Completion, Model, Prices, Request
@@ -47,6 +48,8 @@ _WITH_CASES = "judge with cases"
 """What a call to the judge is called in which it is shown decided cases."""
 VERDICT_TOKENS = 120
 """Tokens of a verdict."""
+ANSWER_TOKENS = 10
+"""The same of a decision model, which most services bill nothing for."""
 TEXT_TOKENS = 475
 """Tokens of an optimizer's reply; its request is taken to be as long as its brief may be."""
 
@@ -195,12 +198,15 @@ def _rates(
     names = {"judge": config.model, "optimizer": writer}
     models = {who: open_model(name, environment) for who, name in names.items()}
     summary = count_row_tokens(
-        planned.dataset.rows, model=models["judge"].name, prompt=planned.prompt
+        planned.dataset.rows,
+        model=models["judge"].name,
+        prompt=planned.prompt,
+        api=environment.settings(config.model).api,
     )
-    verdict = summary.total / max(summary.calls, 1), VERDICT_TOKENS
+    verdict = summary.total / max(summary.calls, 1), _verdict_tokens(planned)
     sizes = {
         "judge": verdict,
-        _WITH_CASES: (verdict[0] + _case_tokens(planned, config), VERDICT_TOKENS),
+        _WITH_CASES: (verdict[0] + _case_tokens(planned, config), verdict[1]),
         "optimizer": (_brief_tokens(planned), TEXT_TOKENS),
     }
     rates: dict[str, _Rate] = {}
@@ -210,6 +216,10 @@ def _rates(
         via = writer_via if who == "optimizer" else config.via
         rates[what] = _Rate.of(models[who], prices, via, *size)
     return models, summary, rates
+
+
+def _verdict_tokens(planned: PlannedRun) -> int:
+    return ANSWER_TOKENS if planned.settings.decides else VERDICT_TOKENS
 
 
 def _case_tokens(planned: PlannedRun, config: RunConfig) -> int:
@@ -360,6 +370,9 @@ def _settings_notes(
                 f"{name!r} was not asked here yet: `judgewright models test {name}` says what it"
                 " honours"
             )
+        if seconds := [reply.latency for _, reply in calls if reply.latency > 0]:
+            took = f"{median(seconds):.2g} s each (median)"
+            notes.append(f"{name}: its last {len(seconds):,} calls took {took}")
         dropped = {parameter for _, completion in calls for parameter in completion.dropped}
         ignored = Counter(parameter for call in calls for parameter in ignored_parameters(*call))
         notes += [f"{name}: {note}" for note in describe_parameters(dropped, ignored)]
@@ -383,7 +396,7 @@ def _notes(planned: PlannedRun) -> tuple[str, ...]:
             " bills for requests that failed, and replies that are cut and asked for once more with"
             " twice the room, come on top, and only --budget stops them"
         ),
-        f"a verdict is taken to have {VERDICT_TOKENS} tokens",
+        f"a verdict is taken to have {_verdict_tokens(planned)} tokens",
     ]
     notes.append("answers that the workspace has already cost nothing and are not taken off")
     if planned.settings.claims is not None:

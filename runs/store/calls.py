@@ -13,7 +13,7 @@ import json
 import math
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -292,7 +292,8 @@ class CallStore:
         completions: dict[bytes, Completion] = {}
         for key, content, stored in self._database.read(sql, keys):
             if isinstance(content, bytes) and _body_hash(key, content) == stored:
-                completions[key] = _load(content)
+                # The record answers at once, whatever the wire took then.
+                completions[key] = replace(_load(content), latency=0.0)
             else:
                 self._damaged.add(key)
         return completions
@@ -447,7 +448,6 @@ def _load(content: bytes) -> Completion:
         ]
     )
     body["dropped"] = tuple(body["dropped"])
-    body["latency"] = 0.0  # the record answers at once, whatever the wire took then
     return Completion(**body, recorded=True)
 
 

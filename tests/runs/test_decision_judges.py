@@ -3,11 +3,14 @@
 import json
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from judgewright.judges import Registry, load_dataset
+from judgewright.judges.files import count_row_tokens
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import CallStore, Workspace, list_runs
 
@@ -15,6 +18,7 @@ from .decision_server import MENDS, DecisionServer, decision_server
 from .fork_server import fork_server
 from .run_command import run
 
+JUDGE = Registry().get("groundedness")
 BENCH = ("bench", "groundedness", "rows.jsonl", "--model", "one")
 OBJECTIVE = shlex.split("--objective 'raise precision' --guard recall=0.1 --steps 1")
 OPTIMIZE = ("optimize", *BENCH[1:], *OBJECTIVE)
@@ -69,6 +73,24 @@ def test_a_decision_model_does_not_write_the_wording(
     code, _, err = run(capsys, *OPTIMIZE, "--optimizer-model", "chat", "--editable", "reply")
     assert (code, "no reply clause" in err) == (2, True)
     assert (server.decided, server.written) == ([], [])
+
+
+def test_a_plan_prices_questions_and_says_how_fast_they_were_answered(
+    server: DecisionServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Tokens of the question, few for an answer, no price for these; a target of probabilities."""
+    run(capsys, *BENCH)
+    Path("own.yaml").write_text(replace(JUDGE, reply_schema={"score": "score"}).to_yaml())
+    plan = ("--target", "brier", "--optimizer-model", "chat", "--plan")
+    code, out, err = run(capsys, "optimize", "own.yaml", *OPTIMIZE[2:], *plan)
+    assert code == 0, err
+    assert "a verdict is taken to have 10 tokens" in out
+    assert "one: its last 200 calls took " in out
+    sent = [len(json.dumps(json.loads(body), indent=None)) / 4 for body in server.decided]
+    rows = load_dataset(Path("rows.jsonl"), inputs=JUDGE.inputs, scale=JUDGE.scale).rows
+    counted = count_row_tokens(rows, model="one-1.0", prompt=JUDGE, api="systemone")
+    assert counted.total == pytest.approx(sum(sent), rel=0.15)
+    assert counted.total < count_row_tokens(rows, model="one-1.0", prompt=JUDGE).total
 
 
 def test_a_judge_is_measured_cut_reworded_gated_and_adopted(
