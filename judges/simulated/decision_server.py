@@ -54,7 +54,7 @@ _ERRORS = {
     "too_long": (413, "context_length_exceeded"),
     "refusal_error": (400, "content_filter"),
 }
-_ENVELOPE_CODES = {"insufficient_quota": 4006, 413: 5021, 422: 5012, 429: 3040}
+_ENVELOPE_CODES = {413: 5021, 422: 5012, 429: 3040}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,11 +159,9 @@ class _DecisionService:
         if self._options.envelope:
             body = _enveloped(body, [])
         if self._api == "systemone":
-            body = json.loads(json.dumps(body), parse_float=self._rounded)
+            digits = self._options.decimals
+            body = json.loads(json.dumps(body), parse_float=lambda text: round(float(text), digits))
         return json.dumps(body).encode()  # orjson would write null for NaN
-
-    def _rounded(self, number: str) -> float:
-        return round(float(number), self._options.decimals)
 
     def _headers(self) -> dict[str, str]:
         return {"x-request-id": f"req_{self.stats.requests}"} if self._api == "decisions" else {}
@@ -179,7 +177,9 @@ class _DecisionService:
             headers["retry-after"] = f"{error.retry_after:g}"
         body = decisions.write_error(self._api, error)
         if self._options.envelope:
-            code = _ENVELOPE_CODES.get(error.code or "") or _ENVELOPE_CODES.get(error.status, 0)
+            code = _ENVELOPE_CODES.get(error.status, error.status)
+            if error.code == "insufficient_quota":
+                code = 4006
             body = _enveloped(None, [{"code": code, "message": error.message}])
         return json_response(body, status=error.status, headers=headers)
 

@@ -44,11 +44,10 @@ def read_decision(api: DecisionApi, body: Json) -> tuple[State, Named]:
     """
     try:
         _validator(api).validate_python(body, strict=True)
+        pairs = body["questions"]
         if api == "systemone":
-            named = [(name, _question(one)) for name, one in body["questions"].items()]
-        else:
-            field = "name" if api == "decisions" else "id"
-            named = [(one.get(field), _question(one)) for one in body["questions"]]
+            pairs = [{"name": name, **one} for name, one in pairs.items()]
+        named = [(one.get("name", one.get("id")), _question(one)) for one in pairs]
     except ValidationError as error:
         listed = error.errors(include_url=False, include_context=False, include_input=False)
         problems = [dict(problem) for problem in listed]
@@ -85,7 +84,8 @@ def _validator(api: DecisionApi) -> SchemaValidator:
 def _question(body: Json) -> Question:
     match body:
         case {"choices": items} | {"options": items} | {"levels": [{"label": _}, *_] as items}:
-            pairs = [(_name(one), one.get("description")) for one in items]
+            names = [one.get("value", one.get("label", one.get("name"))) for one in items]
+            pairs = [(name, one.get("description")) for name, one in zip(names, items, strict=True)]
         case {"levels": items} | {"type": "score", "criteria": items}:
             pairs = [(str(level), text) for level, text in enumerate(items)]
         case {"type": "choice", "criteria": texts}:
@@ -98,13 +98,10 @@ def _question(body: Json) -> Question:
         instructions=_text(body.get("instructions", body.get("question"))),
         options=tuple(Option(name, _text(meaning)) for name, meaning in pairs),
     )
-    if not question.instructions and not any(option.meaning for option in question.options):
-        raise InputError("a question needs instructions or criteria")
+    meanings = any(option.meaning for option in question.options)
+    if question.kind == "yes_no" and not (question.instructions or meanings):
+        raise InputError("a question of yes or no needs instructions or criteria")
     return question
-
-
-def _name(option: Json) -> str:
-    return next(option[field] for field in ("value", "label", "name") if field in option)
 
 
 def _text(value: Any) -> str:  # Any: JSON
