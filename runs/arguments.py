@@ -102,21 +102,22 @@ class Rows(Printed):
         Raises:
             UnclearColumnsError: Something is in doubt.
         """
-        from ..judges.files import guess_file_columns, refuse_unclear
+        from ..judges.files import Problems, UnclearColumnsError, guess_columns, read_records
         from .terminal import say
 
         if self.reading["columns"] != "guess":
             return self
         inputs = list(dict.fromkeys(name for prompt in prompts for name in prompt.inputs))
         roles = {role: self.reading[role] for role in ("label", "id", "group")}
-        guessed = guess_file_columns(
-            self.source,
+        records = read_records(self.source, Problems(self.source))
+        guessed = guess_columns(
+            (record.fields for record in records),
             inputs,
             named={role: name for role, name in roles.items() if name},
             label_needed=label_needed,
         )
         if not guessed.sure:
-            refuse_unclear(self.source, f"{self.source}: not all columns are clear", guessed)
+            raise UnclearColumnsError(self.source, "not all columns are clear", guessed)
         say(f"note: columns guessed: {guessed.describe()}", to_stderr=True)
         return replace(self, reading={**self.reading, **guessed.reading()})
 

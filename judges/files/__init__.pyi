@@ -1,14 +1,7 @@
 from .audited_labels import Finding, read_audit, with_audited_labels
 from .check import KINDS, DataReport, check_rows
 from .check_tokens import COUNTED, TokenSummary, count_row_tokens
-from .column_guess import (
-    ColumnGuess,
-    GuessedColumns,
-    UnclearColumnsError,
-    guess_columns,
-    guess_file_columns,
-    refuse_unclear,
-)
+from .column_guess import ColumnGuess, GuessedColumns, UnclearColumnsError, guess_columns
 from .columns import Draft, Roles, near_names, read_table, words_of
 from .groups import NO_GROUP, group_by_text
 from .label_words import WORDS, read_grade, write_grade_map
@@ -57,7 +50,6 @@ __all__ = [
     "find_suspicions",
     "group_by_text",
     "guess_columns",
-    "guess_file_columns",
     "infer_raw_scale",
     "infer_scale",
     "judge_inputs",
@@ -79,7 +71,6 @@ __all__ = [
     "read_small",
     "read_small_text",
     "read_table",
-    "refuse_unclear",
     "rows_in_memory",
     "stream_verdicts",
     "unit_of",

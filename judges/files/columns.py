@@ -24,11 +24,10 @@ from ..rows import SAMPLING_PROBABILITY, Row
 from ..scale import OutputScale
 from .column_guess import (
     GuessedColumns,
+    UnclearColumnsError,
     guess_columns,
-    misleading_column,
-    refuse_unclear,
 )
-from .column_names import usual_names
+from .column_names import MAY, SAYS, rank_of
 from .groups import NO_GROUP
 from .label_words import LOOKED_AT, MISSING, NUMBER, WORDS, ColumnWords, read_grade
 from .problems import Problems, shorten
@@ -40,8 +39,6 @@ _SHORT = 32
 _INTEGER = re.compile(r"-?(0|[1-9]\d{0,17})", re.ASCII)
 _PADDED = re.compile(r"[+-]?0\d")
 _MOST_COLUMNS_FILLED = 1000
-_MISSPELT = 0.85
-"""Likeness from which another name is taken for a slip, rather than for another column."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +161,6 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
     if first is None:
         unreadable.check(hint=list_hint(unreadable))
         raise DataError(f"{path}: the file has no rows")
-    _refuse_misleading(path, roles, head)
     by_id, group = roles.id_and_group(first.fields)
     seen: set[str] = set()
     skipped = 0
@@ -177,9 +173,13 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
             drafts.append(read_draft(record, roles, by_id, group, problems))
     _name_doubled(drafts, problems)
     # A missing column is one mistake; that every row lacks it would be said ten times.
+    guessed = _guessed(roles, head)
     if not roles.needed.keys() <= seen:
         unreadable.check(hint=list_hint(unreadable))
-        refuse_missing(path, roles.needed, seen, _guessed(roles, head, seen))
+        refuse_missing(path, roles.needed, seen, guessed)
+    if guessed and not guessed.exact:
+        message = "a column of the usual name holds a few short values, another is more like it"
+        raise UnclearColumnsError(path, message, guessed)
     unreadable.check(problems, hint=list_hint(unreadable) or labels.hint())
     # After the problems: filling and typing take time on a file that is refused anyway.
     _fill(drafts)
@@ -212,25 +212,13 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
     )
 
 
-def _refuse_misleading(path: RowSource, roles: Roles, head: Sequence[Record]) -> None:
-    rows = [record.fields for record in head]
-    if found := misleading_column(rows, {*roles.inputs} - {*roles.named}):
-        name, other = found
-        message = f"{path}: the column {name!r} holds a few short values; {other!r} is more like it"
-        guessed = _guessed(roles, head, {name for row in rows for name in row})
-        if guessed is not None:
-            refuse_unclear(path, message, guessed)
-
-
-def _guessed(roles: Roles, head: Sequence[Record], seen: set[str]) -> GuessedColumns | None:
+def _guessed(roles: Roles, head: Sequence[Record]) -> GuessedColumns | None:
     """Guess the columns of a judge's inputs; None where a person named one that is not there."""
-    if not roles.inputs or not seen.issuperset(roles.named.values()):
-        return None
     rows = [record.fields for record in head]
-    header = list(dict.fromkeys(name for row in rows for name in row))
-    return guess_columns(
-        header, rows, [*roles.inputs], named=roles.named, label_needed=roles.label in roles.needed
-    )
+    if not roles.inputs or not set[str]().union(*rows).issuperset(roles.named.values()):
+        return None
+    label_needed = roles.label in roles.needed
+    return guess_columns(rows, [*roles.inputs], named=roles.named, label_needed=label_needed)
 
 
 def _lacks_an_input(record: Record, roles: Roles) -> bool:
@@ -413,14 +401,16 @@ def refuse_missing(
             " (is there another character between the columns? A first line such as `sep=#`"
             " says so)"
         )
-    message = f"{path}: {', '.join(states)}. The columns are {listed}"
+    message = f"{', '.join(states)}. The columns are {listed}"
     for container, answers, importer in _OF_TOOLS:
         if answers in seen and any(name.startswith(container) for name in seen):
             command = f"judgewright data import {importer} {path} --out rows.jsonl"
-            raise DataError(message, hint=f"this looks like a tool's export; try {command}")
+            raise DataError(
+                f"{path}: {message}", hint=f"this looks like a tool's export; try {command}"
+            )
     if guessed is not None:
-        refuse_unclear(path, message, guessed)
-    raise DataError(message, hint=f"name the column with {' '.join(options)}")
+        raise UnclearColumnsError(path, message, guessed)
+    raise DataError(f"{path}: {message}", hint=f"name the column with {' '.join(options)}")
 
 
 _OF_TOOLS = (
@@ -437,13 +427,9 @@ def near_names(column: str, names: Sequence[str]) -> list[str]:
     folded = column.casefold()
     spellings = {name: (name.casefold(), name.rsplit(".", 1)[-1].casefold()) for name in names}
     near = [name for name in names if spellings[name][1] == folded]
+    near += [name for rank in (SAYS, MAY) for name in names if rank_of(name, column) == rank]
     every = set[str]().union(*spellings.values())
-    misspelt = difflib.get_close_matches(folded, every, n=3, cutoff=_MISSPELT)
-    for spelling in [
-        *misspelt,
-        *usual_names(folded),
-        *difflib.get_close_matches(folded, every, n=3),
-    ]:
+    for spelling in difflib.get_close_matches(folded, every, n=3):
         near += [name for name in names if spelling in spellings[name]]
     return list(dict.fromkeys(near))[:3]
 

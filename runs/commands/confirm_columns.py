@@ -5,10 +5,11 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 import click
 
-from ...judges.files import GuessedColumns, UnclearColumnsError
+from ...judges.files import ColumnGuess, GuessedColumns, UnclearColumnsError
 from ..terminal import say, say_table
 
 SHOWN = 32
@@ -27,13 +28,12 @@ def with_agreed_columns(error: UnclearColumnsError, arguments: Sequence[str]) ->
         UnclearColumnsError: Nobody agrees; where no one can be asked its hint is the whole command.
     """
     guessed = error.guessed
-    if not guessed.complete:
-        raise error
     if guessed.sure and "--yes" in arguments:
         say(f"note: columns guessed: {guessed.describe()}", to_stderr=True)
     elif not (sys.stdin.isatty() and sys.stdout.isatty()) or "--json" in arguments:
-        command = shlex.join(["judgewright", *_with(arguments, guessed)])
-        error.hint = "; ".join([f"did you mean  {command}", *guessed.doubts()])
+        if guessed.complete:
+            command = shlex.join(["judgewright", *_with(arguments, guessed)])
+            error.hint = "; ".join([f"did you mean  {command}", *guessed.doubts()])
         raise error
     else:
         guessed = _agreed(error)
@@ -44,21 +44,26 @@ def _agreed(error: UnclearColumnsError) -> GuessedColumns:
     guessed = error.guessed
     say(str(error).partition(". The columns are ")[0])
     lines = [
-        (one.role, one.column or "none", _shown(guessed.values.get(one.column, ())), one.said)
+        (one.role, column, _shown(guessed.values[column]), one.said)
         for one in guessed.guesses
-        if one.column or one.needed
+        for column in one.candidates
     ]
     say_table(("read as", "column", "its first values", "because of"), lines, left=4)
     if guessed.labels:
-        say(f"  label values: {guessed.label_line()}")
-    for one in guessed.guesses:
-        if one.others:
-            choices = click.Choice([one.column, *one.others])
-            column = click.prompt(f"Which is {one.role}?", type=choices, default=one.column)
-            guessed = guessed.with_column(one.role, column)
+        say(f"  label values: {guessed.labels}")
+    guesses = tuple(_chosen(one, [*guessed.values]) for one in guessed.guesses)
     if not click.confirm("Are these the columns?", default=True):
         raise error
-    return guessed
+    return replace(guessed, guesses=guesses)
+
+
+def _chosen(guess: ColumnGuess, columns: list[str]) -> ColumnGuess:
+    """Return the guess with the column that a person chooses where it is open."""
+    if guess.column or not guess.needed:
+        return guess
+    choices = click.Choice(guess.candidates or columns)
+    column: str = click.prompt(f"Which column is {guess.role}?", type=choices)
+    return replace(guess, candidates=(column,))
 
 
 def _shown(values: Sequence[str]) -> str:
@@ -69,4 +74,4 @@ def _with(arguments: Sequence[str], guessed: GuessedColumns) -> list[str]:
     """Return a command with the options, before the words behind `--`."""
     words = [*arguments]
     at = words.index("--") if "--" in words else len(words)
-    return [*words[:at], *(word for one in guessed.options() for word in one), *words[at:]]
+    return [*words[:at], *guessed.options(), *words[at:]]

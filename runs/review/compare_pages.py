@@ -100,7 +100,7 @@ def _offer(state: AppState, sides: list[ComparedSide]) -> Response:
     columns = None
     if unread:
         path = resolve_data_file(state.root, unread[0])
-        columns = column_table(guess_of(state, path, ("score",), label_needed=False), {})
+        columns = column_table(guess_of(state, path, ("score",), label_needed=False))
     return state.page(
         "compare_choose.html",
         offers=offers,

@@ -81,12 +81,12 @@ def make(state: AppState, request: Request) -> Response:
     # The next rows of a run are read as the run read them.
     if judge and not (field_of(request, "agreed") or field_of(request, "next")):
         inputs = state.workspace.registry.get(judge).inputs
-        guessed = guess_of(state, path, inputs, label_needed=False)
-        if not guessed.exact:
+        guessed = guess_of(state, path, inputs, chosen, label_needed=False)
+        if not guessed.exact or chosen:
             fields = request.state.form.keys() - {PICK}
             return state.page(
                 "label_columns.html",
-                columns=column_table(guessed, chosen),
+                columns=column_table(guessed),
                 sent={name: field_of(request, name) for name in sorted(fields)},
                 data=path.name,
             )

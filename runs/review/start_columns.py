@@ -6,9 +6,11 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 from ...judges import DataError, InputError
-from ...judges.files import GuessedColumns, Problems, guess_columns, read_records
+from ...judges.files import Cell, GuessedColumns, Problems, guess_columns, read_records
 from .app_state import AppState
 from .data_files import Beginning
 
@@ -21,11 +23,10 @@ PICK = "pick"
 """The field that says of a column what it is, such as `label=correct`."""
 OF_INPUT = "column-"
 """What a role begins with that is an input of the judge."""
-_WORDS = {"label": "people's label", "group": "what belongs together", "id_": "the row's id"}
+_WORDS = {"label": "people's label", "id_": "the row's id", "group": "what belongs together"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnLine:
+class ColumnLine(NamedTuple):
     """A column, as the table shows it."""
 
     name: str
@@ -83,61 +84,52 @@ def column_names(state: AppState, path: Path) -> tuple[str, ...]:
 
 
 def guess_of(
-    state: AppState, path: Path, inputs: Sequence[str], *, label_needed: bool = True
+    state: AppState,
+    path: Path,
+    inputs: Sequence[str],
+    chosen: Mapping[str, str] = MappingProxyType({}),
+    *,
+    label_needed: bool = True,
 ) -> GuessedColumns:
-    """Return what the columns of a file may be.
+    """Return what the columns of a file may be, but for those that a person chose, by field.
 
     Raises:
         DataError: The file cannot be read.
     """
-    start = _beginning(state, path)
-    return guess_columns(start.names, start.rows, inputs, label_needed=label_needed)
+    named = {
+        "id" if field == "id_" else field.removeprefix(OF_INPUT): column
+        for field, column in chosen.items()
+    }
+    rows = _beginning(state, path).rows
+    return guess_columns(rows, inputs, named=named, label_needed=label_needed)
 
 
-def column_table(
-    guessed: GuessedColumns, chosen: Mapping[str, str], *, agreed: bool = False
-) -> ColumnTable:
-    """Return the table of columns, filled in with what was chosen and else with the guess.
-
-    Args:
-        guessed: What the columns may be.
-        chosen: The columns that a person chose, by field.
-        agreed: Whether a person has seen the table.
-    """
+def column_table(guessed: GuessedColumns, *, agreed: bool = False) -> ColumnTable:
+    """Return the table of columns, of which a person has agreed to what was guessed or not."""
     roles = {f"{OF_INPUT}{name}": f"the judge's {name}" for name in guessed.inputs} | _WORDS
-    fields = dict(zip([*guessed.inputs, "label", "group", "id"], roles, strict=True))
     by_column: dict[str, tuple[str, str]] = {}
     missing: list[str] = []
-    seen = agreed or guessed.exact
-    for one in guessed.guesses:
-        name = fields[one.role]
-        said = chosen.get(name, "")
+    agreed = agreed or all(one.column == one.role for one in guessed.guesses if one.needed)
+    for field, one in zip(roles, guessed.guesses, strict=True):
+        if one.needed and (not one.column or one.column in by_column):
+            missing.append(f"{roles[field]} ({one.why})")
         # What may stay empty is proposed only beside what has to be said anyway.
-        proposed = one.column if one.needed or one.named or not seen else ""
-        column = said if said in guessed.values else proposed
-        if column and column not in by_column:
-            by_column[column] = name, "" if seen or column != one.column else one.said
-        elif one.needed:
-            missing.append(roles[name])
-    group = chosen.get("group", "")
+        elif one.column and (one.needed or one.named or not agreed):
+            by_column.setdefault(one.column, (field, "" if one.named else one.said))
     lines = [
-        ColumnLine(
-            name=column,
-            role=by_column.get(column, ("", ""))[0],
-            why=by_column.get(column, ("", ""))[1],
-            values=values,
-        )
+        ColumnLine(column, *by_column.get(column, ("", "")), values)
         for column, values in guessed.values.items()
     ]
+    group = guessed.guesses[-1]
     lines.sort(key=lambda line: [*roles, ""].index(line.role))
     return ColumnTable(
         lines=tuple(lines),
         roles=tuple(roles.items()),
         missing=tuple(missing),
         chosen=", ".join(f"{roles[line.role]} from {line.name}" for line in lines if line.role),
-        group=group if by_column.get(group, ("group", ""))[0] != "group" else "",
+        group=group.column if group.named and by_column[group.column][0] != "group" else "",
         guessed=guessed,
-        agreed=seen and not missing,
+        agreed=agreed and not missing,
     )
 
 
@@ -148,15 +140,17 @@ def _beginning(state: AppState, path: Path) -> Beginning:
 
 def _read(path: Path) -> Beginning:
     problems = Problems(path)
+    records = itertools.islice(read_records(path, problems), LOOKED_AT)
     rows = [
-        {
-            name: cell[:LONGEST] if isinstance(cell, str) and cell[:1] != "[" else cell
-            for name, cell in record.fields.items()
-        }
-        for record in itertools.islice(read_records(path, problems), LOOKED_AT)
+        {name: _short(cell) for name, cell in itertools.islice(one.fields.items(), MOST_COLUMNS)}
+        for one in records
     ]
     names = dict.fromkeys(name for row in rows for name in row)
     if not names:
         problems.check()
         raise DataError(f"{path}: the file has no rows")
-    return Beginning(tuple(names)[:MOST_COLUMNS], tuple(rows))
+    return Beginning(tuple(names), tuple(rows))
+
+
+def _short(cell: Cell) -> Cell:
+    return cell[:LONGEST] if isinstance(cell, str) and cell[:1] != "[" else cell

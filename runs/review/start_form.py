@@ -269,10 +269,7 @@ def columns_of(state: AppState, form: StartForm, *, sent: bool = False) -> Colum
         sent: Whether the form comes with a table, whose guesses nobody need have agreed to.
     """
     inputs = form.prompt(state).inputs if form.judge in state.workspace.registry.names() else ()
-    guessed = guess_of(state, form.path(state), inputs)
     chosen = {f"{OF_INPUT}{name}": column for name, column in form.columns.items()}
     chosen |= {name: form.more[name] for name in ("label", "group", "id_") if name in form.more}
-    needed = {one.role for one in guessed.guesses if one.needed and not one.named}
-    named = {"label": chosen.get("label"), **form.columns}
-    agreed = bool(form.agreed) or (not sent and bool(needed) and all(map(named.get, needed)))
-    return column_table(guessed, chosen, agreed=agreed)
+    guessed = guess_of(state, form.path(state), inputs, chosen)
+    return column_table(guessed, agreed=bool(form.agreed) or (guessed.exact and not sent))

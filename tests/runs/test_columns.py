@@ -116,8 +116,8 @@ def test_what_is_in_doubt_is_asked_by_itself(place: Path) -> None:
     """Two columns that fit as well are both named, and the one that is typed is read."""
     bench = ("bench", "groundedness", "two.csv", "--model", "simulated", "--out", "out.jsonl")
     code, shown = at_a_terminal(place, *bench, answers="reply\ny\n")
-    assert "NOT SURE" in shown
-    assert "Which is statement?" in shown
+    assert "NOT SURE: 'reply' or 'answer'" in shown
+    assert "Which column is statement?" in shown
     assert code == 0
     [first, *_] = (place / "out.jsonl").read_text().splitlines()
     assert '"metadata": {"answer": "It is high."}' in first

@@ -29,7 +29,7 @@ def guessed(case: dict[str, Any]) -> GuessedColumns:  # Any: JSON
     judge = case["judge"]
     inputs = Registry().get(judge).inputs if isinstance(judge, str) else judge
     rows = [dict(zip(case["header"], row, strict=True)) for row in case["rows"]]
-    return guess_columns(case["header"], rows, inputs)
+    return guess_columns(rows, inputs)
 
 
 def guess(header: list[str], *rows: list[Any]) -> GuessedColumns:  # Any: cells
@@ -40,7 +40,7 @@ def guess(header: list[str], *rows: list[Any]) -> GuessedColumns:  # Any: cells
 @pytest.mark.parametrize("file", HEADERS, ids=lambda file: file.stem)
 def test_headers_as_people_have_them_are_read_rightly(file: Path) -> None:
     """A wrong column is never said to be sure. Of the headers that the table of names was made from
-    nine in ten are right, of those that somebody else wrote seven.
+    all are right, of those that somebody else wrote nine in ten.
     """
     wrong: list[str] = []
     cases = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
@@ -54,7 +54,7 @@ def test_headers_as_people_have_them_are_read_rightly(file: Path) -> None:
         wrong += [f"{case['name']}: {missed}"] if missed else []
         surely = {one.role: one.column for one in found.guesses if one.sure and one.column}
         assert not missed.items() & surely.items(), f"{case['name']}: wrong, and not shown"
-    share = 0.3 if file.stem == "written_apart" else 0.1
+    share = 0.1 if file.stem == "written_apart" else 0
     assert len(wrong) <= share * len(cases), "\n".join(wrong)
 
 
@@ -65,7 +65,7 @@ def test_two_columns_that_fit_as_well_are_asked_about() -> None:
     )
     [statement] = [one for one in found.guesses if one.role == "statement"]
     assert not found.sure
-    assert {statement.column, *statement.others} == {"answer", "response"}
+    assert (statement.column, statement.candidates) == ("", ("answer", "response"))
     assert "not sure of statement" in found.doubts()[0]
 
 
@@ -76,7 +76,7 @@ def test_a_column_of_the_usual_name_that_holds_something_else_is_not_taken(tmp_p
     found = guess(header, *rows)
     assert (found.column_of("source"), found.exact) == ("context", False)
     objects = rows_in_memory([dict(zip(header, row, strict=True)) for row in rows])
-    with pytest.raises(UnclearColumnsError, match="'source' holds a few short values"):
+    with pytest.raises(UnclearColumnsError, match="holds a few short values"):
         load_dataset(objects, inputs=("source", "statement"), scale=OutputScale())
     said = {"source": "source"}
     read = load_dataset(objects, inputs=("source", "statement"), scale=OutputScale(), columns=said)
@@ -92,24 +92,18 @@ def test_an_exact_header_is_exact_whatever_stands_beside_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "row", "said"),
+    ("header", "row"),
     [
-        (["messages", "label"], [json.dumps([{"role": "user", "content": "Hi"}]), 1], "one row"),
-        (["conversations"], [json.dumps([{"from": "human", "value": "Hi"}])], "conversations"),
-        (["prompt", "chosen", "rejected"], ["Hi", "Hello.", "What?"], "two rows for each pair"),
-        (["question", "response_a", "response_b", "winner"], ["Q?", "A.", "B.", "a"], "a pair of"),
-        (["instruction", "output1", "output2", "preference"], ["Q?", "A.", "B.", 1], "a pair of"),
+        (["messages", "label"], [json.dumps([{"role": "user", "content": "Say hi"}]), 1]),
+        (["prompt", "chosen", "rejected"], ["Say hi to me.", "Hello to you.", "Leave me alone."]),
+        (["question", "response_a", "response_b"], ["How high?", "It is high.", "It is low."]),
     ],
 )
-def test_conversations_and_pairs_are_refused_with_what_can_be_done(
-    header: list[str], row: list[Any], said: str
+def test_of_conversations_and_pairs_no_answer_is_proposed(
+    header: list[str], row: list[Any]
 ) -> None:
-    """In one line, and no column is proposed."""
-    objects = rows_in_memory([dict(zip(header, row, strict=True))])
-    with pytest.raises(UnclearColumnsError, match=said) as caught:
-        load_dataset(objects, inputs=("source", "statement"), scale=OutputScale())
-    assert "\n" not in str(caught.value)
-    assert not caught.value.guessed.complete
+    """A conversation is no text, and of two answers neither is more meant than the other."""
+    assert guess(header, row).column_of("statement") == ""
 
 
 def test_a_label_that_may_be_turned_is_not_sure() -> None:
@@ -123,7 +117,7 @@ def test_a_label_that_may_be_turned_is_not_sure() -> None:
 def test_label_values_are_shown_as_they_will_be_read() -> None:
     """A word that says nothing by itself has a question mark."""
     found = guess(["context", "answer", "label"], [LONG, "A b.", "pass"], [LONG, "C d.", "purple"])
-    assert found.label_line() == "'pass' as 1, 'purple' as ?"
+    assert found.labels == "'pass' as 1, 'purple' as ?"
 
 
 def test_columns_without_a_telling_name_are_proposed_by_their_contents() -> None:
@@ -140,4 +134,4 @@ def test_the_error_names_the_options_of_all_columns(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         load_dataset(tmp_path / "rows.csv", inputs=("source", "statement"), scale=OutputScale())
     hint = caught.value.hint or ""
-    assert "--column source=kontext --label Urteil --column statement=COLUMN" in hint
+    assert "--column source=kontext --column statement=COLUMN --label Urteil" in hint

@@ -469,7 +469,7 @@ def test_columns_with_other_names_are_chosen_beside_the_judge(
     other = desk.post("/start/reading", data=sent, headers=HEADERS).text
     assert 'value="column-gold_answer=' in other
     wrong = plan(desk, form(**{**chosen, "label": "material"}), "/start/check").text
-    assert "No column looks like people&#39;s label" in wrong
+    assert "Not clear: people&#39;s label" in wrong
     assert 'value="column-source=' in wrong
     grouped = plan(desk, form(**{**chosen, "group": "material"}), "/start/check").text
     assert "by material" in grouped
@@ -504,16 +504,6 @@ def test_columns_are_guessed_by_what_they_are_usually_called(desk: TestClient, r
     assert "are these the right ones?" not in typed
     planned = plan(desk, form(pick=picks))
     assert (planned.status_code, "Start the run" in planned.text) == (200, True)
-
-
-def test_pairs_and_conversations_are_said_to_be_such(desk: TestClient) -> None:
-    """With what can be done with them."""
-    pairs = b'{"prompt": "Hello?", "chosen": "Good day.", "rejected": "What?"}\n'
-    send(desk, "rows.jsonl", pairs)
-    shown = desk.get("/start", params=form()).text
-    assert "This file holds no rows for a judge" in shown
-    assert "write two rows for each pair" in shown
-    assert "is neither a number" not in shown
 
 
 @pytest.mark.parametrize(
