@@ -40,7 +40,10 @@ _ROLES = ("label", "id", "group")
 _WHY = ("its name", "what its name may mean", "its contents alone")
 _EASTERN = re.compile("[\u3040-\u9fff]")
 _DIGIT = re.compile(r"\d")
-_CODE = re.compile(r"(?![\[\u3040-\u9fff])\S*[\d_/@=]\S*|.*\.[a-z]{2,5}|[\W\d_]+|\[\{.*", re.DOTALL)
+_CODE = re.compile(
+    r"(?![\[\u3040-\u9fff])\S*[\d_/@=]\S*|.*\.[a-z]{2,5}|[\W\d_]+|\[\{.(role|from|speaker|content)\b.*",
+    re.DOTALL,
+)
 """An address, a file, a code, a date, a conversation."""
 
 
@@ -220,15 +223,15 @@ def _content(cells: Sequence[Cell]) -> _Content:
     different = list(dict.fromkeys(texts))
     length = fmean(len(text) + 2 * len(_EASTERN.findall(text)) for text in texts)
     share, labels = len(different) / len(texts), _read_labels(different)
-    kind = _kind(texts, labels)
-    if kind == "text" and (2 * len(texts) < len(cells) or (share <= 0.5 and length < _SHORT)):
+    kind, half = _kind(texts, labels), 2 * len(texts) >= len(cells)
+    if kind == "text" and not (half and (share > 0.5 or length >= _SHORT)):
         kind = "words"
     return _Content(
         kind=kind,
         first_values=tuple(different[:2]),
         length=length,
         asks=_most(texts, lambda text: text.endswith(("?", "？", "か"))),
-        labels=labels,
+        labels=labels if half or kind == "label" else {},
         different=share,
     )
 
@@ -296,12 +299,9 @@ def _is_sure(role: str, names: Sequence[str], free: Mapping[str, _Content]) -> b
     """Whether one column's name alone says a role, and the cells do not speak against it."""
     if role in _ROLES[1:] or len(names) != 1 or _candidates(role, SAYS, free) != names:
         return role in _ROLES[1:]
-    own = free[names[0]]
-    if role == "label":
-        return own.kind == "label"
-    unnamed = [*_candidates(role, MAY, free), *_candidates(role, NOTHING, free)]
-    longer = any(free[name].length > 2 * own.length for name in unnamed)
-    return not (longer and concept_of(role) == "source")
+    return not _candidates(role, NOTHING, free) and (
+        role != "label" or free[names[0]].kind == "label"
+    )
 
 
 def _candidates(role: str, rank: int, left: Mapping[str, _Content]) -> list[str]:
@@ -312,13 +312,10 @@ def _candidates(role: str, rank: int, left: Mapping[str, _Content]) -> list[str]
     if rank < NOTHING:
         return names
     names = [name for name in names if _says_nothing(name, left[name])]
-    likely = names
-    if concept == "question":
-        likely = [name for name in names if left[name].asks]
-    elif concept == "source" and len(names) > 1:
+    if concept == "source" and len(names) > 1:
         *_, second, longest = sorted(names, key=lambda name: left[name].length)
-        likely = [longest] if left[longest].length >= 2 * left[second].length else []
-    return likely or names
+        return [longest] if left[longest].length >= 2 * left[second].length else names
+    return names
 
 
 def _fits(concept: str, rank: int, content: _Content) -> bool:

@@ -15,6 +15,8 @@ from .small_file import read_our_yaml
 SAYS, MAY, NOTHING = range(3)
 """How a name tells that a column holds something: it says so, it may mean it, it does not."""
 _TEXTS = ("source", "question", "answer", "reference")
+_LONG, _SENTENCE = 5, 5
+"""Letters of a name that is found in compounds; spaces of one that is a sentence."""
 _MISSPELT = 0.85
 """Likeness from which another name is taken for a slip."""
 _WORD = re.compile("\\d+|[\u3040-\u9fff]|[^\\W\\d_\u3040-\u9fff]+")
@@ -66,13 +68,12 @@ def meanings(name: str) -> Mapping[str, int]:
     last = name.rpartition(".")[2]
     ranks = {concept: MAY for concept, names in may.items() if words in names}
     listed = ranks or any(words in names for names in says.values())
-    if not listed and any(_begins_or_ends(words, one) for one in name_table()["ends"]["other"]):
+    if not listed and _is_other(words):
         return {"other": SAYS}
-    ranks |= {
-        concept: SAYS
-        for concept, names in says.items()
-        if any(_stands(one, words) for one in names)
-    }
+    # A name that is a sentence has many words that say little.
+    rank = SAYS if name.count(" ") < _SENTENCE else MAY
+    said = (one for one, names in says.items() if any(_stands(name, words) for name in names))
+    ranks = dict.fromkeys(said, rank) | ranks
     texts = [one for one in _TEXTS if ranks.get(one) == SAYS]
     if "reference" in texts:
         # An expected answer is none of a model.
@@ -85,12 +86,14 @@ def meanings(name: str) -> Mapping[str, int]:
 
 
 def _stands(name: str, words: str) -> bool:
-    """Whether a name stands among words; one that is not short may begin or end one of them."""
-    compound = len(name) >= 5 and any(_begins_or_ends(one, name, "") for one in words.split())
+    """Whether a name stands among words; a long one may begin or end one of them."""
+    compound = len(name) >= _LONG and any(
+        word.startswith(name) or word.endswith(name) for word in words.split()
+    )
     return f" {name} " in f" {words} " or compound
 
 
-def _begins_or_ends(words: str, name: str, space: str = " ") -> bool:
-    return f"{words}{space}".startswith(f"{name}{space}") or f"{space}{words}".endswith(
-        f"{space}{name}"
-    )
+def _is_other(words: str) -> bool:
+    ends = name_table()["ends"]
+    begins = any(f"{words} ".startswith(f"{one} ") for one in ends["first"])
+    return begins or any(f" {words}".endswith(f" {one}") for one in ends["first"] | ends["last"])

@@ -326,7 +326,9 @@ def test_columns_are_mapped_to_inputs_by_name(tmp_path: Path) -> None:
 
 def test_missing_columns_are_all_named_with_near_ones(tmp_path: Path) -> None:
     """The message lists the columns there are, and the hint is the option to type."""
-    error = refusal(tmp_path, "a.jsonl", '{"inputs": {"source": "a b"}, "statment": "b", "label": 1}')
+    error = refusal(
+        tmp_path, "a.jsonl", '{"inputs": {"source": "a b"}, "statment": "b", "label": 1}'
+    )
     assert "the column 'source' is missing (did you mean 'inputs.source'?)" in str(error)
     assert "the column 'statement' is missing (did you mean 'statment'?)" in str(error)
     assert "'inputs.source', 'label', 'statment'" in str(error)
