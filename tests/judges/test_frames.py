@@ -32,7 +32,6 @@ from judgewright.judges.files import RawRows
 from judgewright.judges.metrics import measure
 from judgewright.judges.published import load_published
 from judgewright.judges.reliability import likely_label_errors
-from judgewright.plugins.rag.annotation import f1_by_threshold, review_queue
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "docs" / "published" / "diras.yaml"
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> $x$ \u202e"
@@ -221,27 +220,12 @@ def test_a_calibration_as_a_frame_has_before_and_after() -> None:
     assert tags(found._repr_html_()) <= ALLOWED
 
 
-def test_a_curve_of_cut_offs_as_a_frame_has_the_threshold_and_every_k() -> None:
-    """F1 with its interval and n for each; the note that both were chosen on these pairs is
-    shown.
-    """
-    table = judged(200)
-    curve = f1_by_threshold(table.positive, table.probability, table.groups // 10, ks=(1, 3))
-    frame = curve.to_frame()
-    assert frame["by"].tolist() == ["threshold", "k", "k"]
-    assert frame.value.tolist() == [curve.best_f1.value, *(f1.value for f1 in curve.top_f1)]
-    assert set(frame.n) == {199}
-    assert curve.note in curve._repr_html_()
-
-
-def test_suspects_and_disagreements_are_shown_with_hostile_texts_inert() -> None:
+def test_suspects_are_shown_with_hostile_texts_inert() -> None:
     """Ids, both sides and the row's inputs; tags in a text, a reason or a group make no tag."""
     table = judged(200, text=HOSTILE)
     audit = likely_label_errors(table, limit=7)
-    queue = review_queue(table, limit=5)
     assert audit.to_frame().id.tolist() == [suspect.row.id for suspect in audit.suspects]
-    assert queue.to_frame().claim.tolist() == [item.row.inputs["claim"] for item in queue.items]
-    for shown in (audit, queue, table, table.dataset, measure(table, resamples=50)):
+    for shown in (audit, table, table.dataset, measure(table, resamples=50)):
         assert len(repr(shown)) < 250
         assert "\u202e" not in repr(shown)
         assert tags(shown._repr_html_()) <= ALLOWED

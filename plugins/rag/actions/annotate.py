@@ -16,10 +16,10 @@ import numpy as np
 from ....judges import (
     ClientStats,
     DecisionRule,
-    InputError,
     JudgedDataset,
     JudgePrompt,
     JudgeSettings,
+    OutputScale,
     Progress,
     Unscored,
     Verdict,
@@ -35,23 +35,16 @@ from ....runs.config.environment import Environment
 from ....runs.store.run_clients import start_run_client
 from ....runs.store.workspace import Workspace
 from ..annotation import (
-    CutCurve,
     Pair,
-    ReviewQueue,
     SampleEstimates,
     SamplePlan,
     estimate_from_sample,
-    f1_by_threshold,
     pair_dataset,
-    review_queue,
     sample_pairs,
 )
 from ..annotation.collection import Collection
-from ..annotation.retrieval_cut import Cut, parse_cut, probability_of
 
 Watch = Callable[[str, Progress], None]
-TOP_KS = (1, 3, 5, 10)
-"""Fixed k that a threshold is compared with, beside the plan's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,12 +61,7 @@ class Annotation:
     plan: SamplePlan
     rule: DecisionRule | None
     """The kept rule that decided and calibrated; None where the judge has none."""
-    cut: Cut
     estimates: SampleEstimates
-    curve: CutCurve | None
-    """None without labels."""
-    queue: ReviewQueue | None
-    """None without labels."""
     stats: ClientStats
     notes: tuple[str, ...]
 
@@ -107,12 +95,8 @@ class Annotation:
             "n": self.answered,
             "unscored": dict(self.unscored),
             "rule": self.rule and self.rule.to_json() | {"version": self.rule.version},
-            "threshold_from": self.cut.origin,
-            "threshold": self.cut.threshold,
             "recall_of_top_k": self.estimates.recall.to_json(),
             "relevant_per_query": self.estimates.relevant_per_query.to_json(),
-            "threshold_retrieval": self.curve and self.curve.to_json(),
-            "review": self.queue and _queue_json(self.queue),
             "notes": list(self.notes),
         }
         return out | {
@@ -130,7 +114,6 @@ def run_annotation(
     *,
     retriever: Retriever,
     plan: SamplePlan,
-    threshold_from: str,
     watch: Watch,
 ) -> Annotation:
     """Draw pairs and judge them; a stopped run that is started again asks only what has no answer
@@ -140,23 +123,13 @@ def run_annotation(
         workspace: Where replies are recorded; the judge's rule is the one it keeps.
         collection: Queries, documents, and labels of pairs where people gave them.
         retriever: Over the collection's documents.
-        threshold_from: `rule`, `labels`, or a probability as text.
 
     Raises:
-        InputError: `threshold_from` is none of these, or asks for labels that no drawn pair has.
         WorldError: The endpoint or the disk stopped it; answers that came are recorded.
     """
-    cut = parse_cut(threshold_from)
     registered = workspace.registry.kept_rule(prompt)
     pairs = _draw(collection, retriever, plan, watch)
     dataset = pair_dataset(pairs, collection.label_scale, collection.labels, name="annotate")
-    if cut.origin == "labels" and not any(
-        r.label is not None and dataset.positive(r) for r in dataset.rows
-    ):
-        raise InputError(
-            "no drawn pair is labelled relevant, so that no threshold can be chosen",
-            hint="give --labels, draw more with --per-query, or leave --threshold-from out",
-        )
     config = {
         "judge": prompt.name,
         "version": prompt.version,
@@ -179,12 +152,6 @@ def run_annotation(
             progress=lambda p: watch("pairs", p),
         )
         require_answers(judged.answers, of="pair")
-    curve, remark = _compare_cuts(judged, plan.k)
-    if cut.origin == "labels" and curve is not None:
-        cut = Cut(origin="labels", threshold=curve.best.cut)
-    elif cut.origin == "labels":
-        cut = Cut(origin="rule")
-        remark = f"{remark}; the judge's own decision is taken"
     notes = [*collection.notes, *_plan_notes(pairs, plan)]
     if registered is None:
         notes.append(
@@ -195,7 +162,9 @@ def run_annotation(
         notes += registered.caveats(model=models.model, confidence=settings.confidence)
     notes += describe_spending(client.stats)
     if collection.labels:
-        notes.append(remark)
+        notes.append(
+            "`judgewright score OUT --audit FILE` lists the labels that the judge contradicts"
+        )
     return Annotation(
         run_id=run_id,
         pairs=pairs,
@@ -204,10 +173,7 @@ def run_annotation(
         retriever=retriever.name,
         plan=plan,
         rule=rule,
-        cut=cut,
-        estimates=_estimate(pairs, judged, cut, len(collection.documents)),
-        curve=curve,
-        queue=review_queue(judged) if collection.labels else None,
+        estimates=_estimate(pairs, judged, len(collection.documents)),
         stats=client.stats,
         notes=tuple(notes),
     )
@@ -226,59 +192,18 @@ def _draw(
     return tuple(pairs)
 
 
-def _estimate(
-    pairs: tuple[Pair, ...], judged: JudgedDataset, cut: Cut, documents: int
-) -> SampleEstimates:
+def _estimate(pairs: tuple[Pair, ...], judged: JudgedDataset, documents: int) -> SampleEstimates:
     """Estimate from the pairs that have a verdict."""
-    retrieved: dict[int, bool] = {}
-    for i, answer in enumerate(judged.answers):
-        passes = cut.passes(answer, judged.scale) if isinstance(answer, Verdict) else None
-        if passes is not None:
-            retrieved[i] = passes
-    at = list(retrieved)
+    relevant = {
+        i: answer.positive for i, answer in enumerate(judged.answers) if isinstance(answer, Verdict)
+    }
+    at = list(relevant)
     return estimate_from_sample(
         np.array([pairs[i].inside for i in at], np.bool_),
-        np.array([retrieved[i] for i in at], np.bool_),
+        np.array([relevant[i] for i in at], np.bool_),
         np.array([pairs[i].inclusion for i in at], np.float64),
         group_codes([judged.dataset.rows[i] for i in at]),
         documents=documents,
-    )
-
-
-def _compare_cuts(judged: JudgedDataset, k: int) -> tuple[CutCurve | None, str]:
-    """Compare thresholds with fixed k on the labelled pairs; the text says why not, or what they
-    are compared on.
-    """
-    probable = np.flatnonzero(np.isfinite(judged.probability))
-    if len(probable) == 0:
-        return None, "no labelled pair has a probability, so that no threshold can be compared"
-    if not judged.positive[probable].any():
-        return None, "no labelled pair is relevant, so that no threshold can be compared"
-    rows = [judged.rows[i] for i in probable.tolist()]
-    inclusion = np.array([row.meta["inclusion"] for row in rows], np.float64)
-    complete = len(probable) == len(judged.dataset.rows)
-    curve = f1_by_threshold(
-        judged.positive[probable],
-        judged.probability[probable],
-        group_codes(rows),
-        rank=np.array([row.meta["rank"] for row in rows], np.int64),
-        weight=1.0 / inclusion if complete else None,
-        ks=sorted({*TOP_KS, k}),
-    )
-    if complete:
-        return (
-            curve,
-            (
-                "thresholds are compared for the whole corpus: each pair weighs the inverse of its"
-                " chance"
-            ),
-        )
-    return (
-        curve,
-        (
-            f"thresholds are compared on the {len(rows):,} labelled pairs alone, which speak for no"
-            " others"
-        ),
     )
 
 
@@ -299,9 +224,7 @@ def _plan_notes(pairs: tuple[Pair, ...], plan: SamplePlan) -> list[str]:
 
 
 def write_annotations(annotation: Annotation, path: Path) -> None:
-    """Write one line a pair as JSONL: its chances, the verdict or the reason for none, and whether
-    it is retrieved.
-    """
+    """Write one line a pair as JSONL: its chances, the verdict or the reason for none."""
     import jsonlines
 
     text = io.StringIO()
@@ -331,7 +254,7 @@ def write_annotations(annotation: Annotation, path: Path) -> None:
 def _answer_json(answer: Verdict | Unscored, annotation: Annotation) -> dict[str, Any]:  # Any: JSON
     if isinstance(answer, Unscored):
         nothing = dict.fromkeys(
-            ("verdict", "score", "confidence", "probability", "probability_raw", "retrieved")
+            ("verdict", "score", "confidence", "probability", "probability_raw")
         )
         return {**nothing, "unscored": answer.reason, "detail": answer.detail, "rationale": ""}
     raw, scale = answer.before or answer, annotation.judged.scale
@@ -339,9 +262,8 @@ def _answer_json(answer: Verdict | Unscored, annotation: Annotation) -> dict[str
         "verdict": int(answer.positive),
         "score": answer.score,
         "confidence": answer.confidence,
-        "probability": probability_of(answer, scale),
-        "probability_raw": probability_of(raw, scale),
-        "retrieved": annotation.cut.passes(answer, scale),
+        "probability": _probability(answer, scale),
+        "probability_raw": _probability(raw, scale),
         "unscored": None,
         "rationale": (
             answer.rationale.encode(errors="replace").decode()
@@ -349,22 +271,8 @@ def _answer_json(answer: Verdict | Unscored, annotation: Annotation) -> dict[str
     }
 
 
-def _queue_json(queue: ReviewQueue) -> dict[str, Any]:  # Any: JSON
-    items = [
-        {
-            "query_id": item.row.meta["query_id"],
-            "document_id": item.row.meta["document_id"],
-            "label": item.row.label,
-            "verdict": int(item.verdict.positive),
-            "confidence": item.confidence,
-            "rank": item.row.meta["rank"],
-        }
-        for item in queue.items
-    ]
-    return {
-        "found": queue.total,
-        "confident": queue.confident,
-        "n": queue.n,
-        "note": queue.note,
-        "items": items,
-    }
+def _probability(verdict: Verdict, scale: OutputScale) -> float | None:
+    """Return the probability that the document is relevant, calibrated where a rule has done so."""
+    if scale.kind == "probability" and verdict.before is None:
+        return verdict.score
+    return verdict.probability

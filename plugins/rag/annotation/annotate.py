@@ -11,24 +11,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from ....judges.errors import InputError
-from ....judges.judged_dataset import BoolArray, FloatArray, IntArray, JudgedDataset
+from ....judges.judged_dataset import BoolArray, FloatArray, IntArray
 from ....judges.metrics import Estimate
-from ....judges.notebook_display import html_table
 from ....judges.reliability.cluster_bootstrap import bootstrap_groups
-from ....judges.reliability.label_audit import Suspect, disagreements, suspects_to_frame
 from ....judges.retrieval import Retriever, rank
 from ....judges.rows import Dataset, Row
 from ....judges.scale import OutputScale
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Outside = Literal["bands", "uniform"]
 """How pairs beyond the top k are drawn.
@@ -37,14 +32,6 @@ Outside = Literal["bands", "uniform"]
 the same factor, and one pair is drawn from each; so near misses are seen and no document is out of
 reach. `uniform`: every rank has the same chance.
 """
-
-CONFIDENT = 0.95
-"""Disagreements above it are worth a look first."""
-GAP_NOTE = (
-    "the disagreements a judge is surest of are the likeliest gaps in the labels: where people only"
-    " ever saw what a retriever had found, a relevant passage further down was never labelled as"
-    " such"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,34 +92,6 @@ class SampleEstimates:
     """Share of all relevant pairs that the retriever's top k holds."""
     relevant_per_query: Estimate
     """Relevant documents of a query, in the whole corpus."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewQueue:
-    """Where the judge contradicts the labels there are, the most confident first."""
-
-    items: tuple[Suspect, ...]
-    """Cut at the limit."""
-    total: int
-    """Disagreements before the cut."""
-    confident: int
-    """Those above the confidence asked for."""
-    n: int
-    """Pairs with a label and a verdict."""
-    note: str = field(default=GAP_NOTE)
-
-    def __repr__(self) -> str:
-        disagreements = (
-            f"{len(self.items)} of {self.total:,} disagreements, {self.confident:,} confident"
-        )
-        return f"ReviewQueue({disagreements}, n={self.n:,})"
-
-    def _repr_html_(self) -> str:
-        return html_table(self.to_frame(), title=repr(self), notes=(self.note,))
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one line a disagreement, the most confident first."""
-        return suspects_to_frame(self.items)
 
 
 def sample_pairs(
@@ -274,25 +233,6 @@ def estimate_from_sample(
         statistics, len(sums), n=n, missing="no sampled pair is relevant", seed=seed
     )
     return SampleEstimates(recall=estimates["recall"], relevant_per_query=estimates["per_query"])
-
-
-def review_queue(
-    judged: JudgedDataset, *, limit: int = 20, confident: float = CONFIDENT
-) -> ReviewQueue:
-    """Queue the pairs on which a judge contradicts the labels, the most confident first.
-
-    Args:
-        judged: Pairs with labels and verdicts.
-        limit: How many to list.
-        confident: The confidence above which a disagreement is counted as confident.
-    """
-    suspects = disagreements(judged)
-    above = sum(
-        suspect.confidence is not None and suspect.confidence > confident for suspect in suspects
-    )
-    return ReviewQueue(
-        items=suspects[:limit], total=len(suspects), confident=above, n=len(judged.rows)
-    )
 
 
 def _band_edges(top: int, documents: int, bands: int) -> list[int]:

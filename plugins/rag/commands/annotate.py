@@ -27,21 +27,14 @@ from ....runs.store.workspace import Workspace
 from ....runs.terminal import progress_on_stderr, say, say_table
 from ..actions.annotate import Annotation, run_annotation, write_annotations
 from ..annotation import (
-    CONFIDENT,
     MATRIX_FORMATS,
-    CutCurve,
     Item,
     Outside,
-    ReviewQueue,
     SamplePlan,
     label_matrix,
     write_matrix,
 )
 from ..annotation.collection import CollectionFiles, read_collection
-
-SHOWN = 10
-"""Disagreements that are printed; the JSON has more."""
-
 
 _pairs = partial(option, "Judging")
 _data = partial(option, "Data")
@@ -78,12 +71,6 @@ class AnnotateOptions:
     label: str = _data("label", "Column of the label.")
     label_scale: str | None = _data(None, LABEL_SCALE)
     label_map: str | None = _data(None, LABEL_MAP, metavar="CELL=GRADE,...")
-    threshold_from: str = _pairs(
-        "rule",
-        "What counts as retrieved: the decision of the judge's rule, the best F1 on the labels, or"
-        " a probability.",
-        metavar="rule|labels|P",
-    )
     matrix: Path | None = _output(
         None, "Also write a sparse label matrix: .npz, .parquet or .jsonl.", kind="out"
     )
@@ -99,7 +86,7 @@ class AnnotateOptions:
 
 
 OFTEN = """
---judge --out --k --per-query --outside --retriever --embedder --labels --label --threshold-from
+--judge --out --k --per-query --outside --retriever --embedder --labels --label
 --matrix --column --query-id --document-id --model --budget --workspace --json
 """
 """The options that `--help` shows."""
@@ -159,7 +146,6 @@ def annotate(
             asking_environment(workspace.root, models.model),
             retriever=_open_retriever(options, collection.documents),
             plan=plan,
-            threshold_from=options.threshold_from,
             watch=watch,
         )
     write_annotations(annotation, out)
@@ -197,52 +183,4 @@ def _say(annotation: Annotation, out: Path, matrix: Path | None) -> None:
     say_table(("in the whole corpus, by the judge", "95 % interval", "pairs"), lines)
     for reason in dict.fromkeys(e.reason for e in estimates.values() if e.reason):
         say(f"note: {reason}")
-    if annotation.curve is not None:
-        _say_cuts(annotation.curve)
-    if annotation.queue is not None:
-        _say_queue(annotation.queue)
     say(f"\nannotations written to {out}" + (f", label matrix to {matrix}" if matrix else ""))
-
-
-def _say_cuts(curve: CutCurve) -> None:
-    say(
-        f"\nthreshold instead of a fixed k, on {curve.n:,} labelled pairs of {curve.queries:,}"
-        " queries"
-    )
-    cuts = [(f"probability >= {curve.best.cut:.3f}", curve.best, curve.best_f1)]
-    cuts += [
-        (f"top {point.cut:.0f}", point, f1)
-        for point, f1 in zip(curve.top, curve.top_f1, strict=True)
-    ]
-    lines = [
-        (
-            name,
-            "-" if p.precision is None else f"{p.precision:.3f}",
-            f"{p.recall:.3f}",
-            str(f1),
-            f"{p.documents:.1f}",
-        )
-        for name, p, f1 in cuts
-    ]
-    say_table(("retrieved", "precision", "recall", "F1", "documents a query"), lines)
-    say(f"F1 of the threshold minus that of the best k: {curve.gain}")
-    say(f"note: {curve.note}")
-
-
-def _say_queue(queue: ReviewQueue) -> None:
-    sure = f"{queue.confident:,} with a confidence above {CONFIDENT:g}"
-    say(f"\nto review: {queue.total:,} of {queue.n:,} labels are contradicted, {sure}")
-    say(f"note: {queue.note}")
-    lines = [
-        (
-            str(item.row.meta["query_id"]),
-            str(item.row.meta["document_id"]),
-            f"{item.row.label:g}",
-            "relevant" if item.verdict.positive else "not",
-            "-" if item.confidence is None else f"{item.confidence:.3f}",
-            str(item.row.meta["rank"]),
-        )
-        for item in queue.items[:SHOWN]
-    ]
-    if lines:
-        say_table(("query", "document", "label", "judge says", "confidence", "rank"), lines, left=2)

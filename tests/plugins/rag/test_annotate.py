@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgewright.judges import BINARY, Dataset, InputError, JudgedDataset, Row, Verdict
+from judgewright.judges import BINARY, InputError
 from judgewright.plugins.rag.annotation import (
     Item,
     Outside,
@@ -16,7 +16,6 @@ from judgewright.plugins.rag.annotation import (
     estimate_from_sample,
     pair_dataset,
     pair_id,
-    review_queue,
     sample_pairs,
 )
 
@@ -176,24 +175,3 @@ def test_plans_that_make_no_sample_are_refused() -> None:
         SamplePlan(per_query=1)
     with pytest.raises(InputError, match="k 0"):
         SamplePlan(k=0)
-
-
-def test_the_review_queue_starts_with_the_surest_disagreement() -> None:
-    """Only contradicted labels, in falling confidence, those above .95 counted; the note says why
-    to look.
-    """
-    said = [(0, True, 0.97), (1, True, 0.99), (1, False, 0.6), (0, True, 0.999), (None, True, 1.0)]
-    rows = [Row(id=f"r{i}", inputs={}, label=y) for i, (y, _, _) in enumerate(said)]
-    answers = [
-        Verdict(row_id=f"r{i}", score=float(p), positive=p, confidence=c)
-        for i, (_, p, c) in enumerate(said)
-    ]
-    queue = review_queue(
-        JudgedDataset(
-            dataset=Dataset.of(rows, labels=BINARY), answers=tuple(answers), scale=BINARY
-        ),
-        limit=2,
-    )
-    assert [item.row.id for item in queue.items] == ["r3", "r0"]
-    assert (queue.total, queue.confident, queue.n) == (3, 2, 4)
-    assert "gaps in the labels" in queue.note

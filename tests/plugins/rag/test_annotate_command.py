@@ -87,7 +87,6 @@ def test_pairs_are_drawn_judged_and_written(
     assert len({line["id"] for line in lines}) == 32
     for line in lines:
         assert line["inside"] == (line["rank"] <= 4)  # type: ignore[operator]
-        assert line["retrieved"] == bool(line["verdict"])
         assert 0 <= line["probability"] == line["probability_raw"] <= 1  # type: ignore[operator]
         assert set(line["inputs"]) == {"query", "passage"}  # type: ignore[call-overload]
     assert sum(1 / float(line["inclusion"]) for line in lines) == pytest.approx(160)  # type: ignore[arg-type]
@@ -121,42 +120,19 @@ def test_a_run_that_the_budget_stopped_leaves_with_three_and_goes_on(
     assert body["unscored"] == {"budget": 40 - body["n"]}
     unscored = [line for line in lines_of("out.jsonl") if line["unscored"]]
     assert all(
-        line[name] is None
-        for line in unscored
-        for name in ("score", "verdict", "probability", "retrieved")
+        line[name] is None for line in unscored for name in ("score", "verdict", "probability")
     )
     assert run("--max-tokens", "200", "--json") == 0
     assert json.loads(capsys.readouterr().out)["calls"] == 40 - body["n"]
 
 
-def test_labels_give_a_curve_a_queue_and_a_threshold(
+def test_labels_stand_in_the_matrix_and_in_the_file(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With every pair labelled the curve is for the whole corpus; what passes the threshold is
-    retrieved.
-    """
-    options = (
-        "--labels",
-        "labels.jsonl",
-        "--threshold-from",
-        "labels",
-        "--per-query",
-        "12",
-        "--k",
-        "6",
-    )
-    assert run(*options, "--matrix", "m.npz", "--json") == 0
-    body = json.loads(capsys.readouterr().out)
-    curve = body["threshold_retrieval"]
-    assert [point["cut"] for point in curve["top_k"]] == [1, 3, 5, 6, 10]
-    assert body["threshold"] == curve["best"]["cut"]
-    assert any("whole corpus" in note for note in body["notes"])
+    """Where every pair is labelled the matrix has people's labels."""
+    assert run("--labels", "labels.jsonl", "--matrix", "m.npz", "--json") == 0
+    capsys.readouterr()
     lines = lines_of("out.jsonl")
-    assert all(line["retrieved"] == (line["probability"] >= body["threshold"]) for line in lines)  # type: ignore[operator]
-    contradicted = {line["id"] for line in lines if line["verdict"] != line["label"]}
-    listed = {f"{item['query_id']}/{item['document_id']}" for item in body["review"]["items"]}
-    assert body["review"]["found"] == len(contradicted)
-    assert listed <= contradicted
     with np.load("m.npz", allow_pickle=False) as matrix:
         labels, human = matrix["data"], matrix["human"]
     assert (len(labels), human.all()) == (len(lines), True)
@@ -164,7 +140,7 @@ def test_labels_give_a_curve_a_queue_and_a_threshold(
 
 
 def test_people_can_read_what_was_found(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Notes, estimates, cut-offs and the queue, marked as simulated."""
+    """Notes and estimates, marked as simulated."""
     assert run("--labels", "labels.jsonl") == 0
     out = capsys.readouterr().out
     assert all(
@@ -172,8 +148,7 @@ def test_people_can_read_what_was_found(folder: Path, capsys: pytest.CaptureFixt
         for said in (
             "SIMULATED",
             "recall of the top 5",
-            "threshold instead of a fixed k",
-            "to review",
+            "--audit",
         )
     )
     assert "probabilities are raw" in out
@@ -219,8 +194,6 @@ def test_inputs_are_found_in_either_file(folder: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--threshold-from", "2"), "neither rule nor labels nor a probability"),
-        (("--threshold-from", "labels"), "no drawn pair is labelled relevant"),
         (("--column", "query=nope"), "'query' is no column of QUERIES"),
         (("--column", "claim=question"), "has no input 'claim'"),
         (("--matrix", "m.csv"), "ends in none of .npz"),
