@@ -12,7 +12,7 @@ from pydantic import ConfigDict
 
 from .errors import PromptError
 from .scale import OutputScale
-from .verdict import Answer, Unscored, Verdict, as_given
+from .verdict import Answer, Unscored, as_given
 
 if TYPE_CHECKING:
     from .judged_dataset import JudgedDataset
@@ -45,13 +45,11 @@ class Cascade:
                 f"cascade: model {self.model!r} is not the name of a model",
                 hint="a judge's file says no address: judgewright models add NAME --base-url URL",
             )
-        if not 0 <= self.low <= self.high <= 1:
+        if not 0 <= self.low <= self.high <= 1 or not 0 <= (self.share or 0) <= 1:
             raise PromptError(
-                f"cascade: {self.low:g} to {self.high:g} is no band of probabilities",
-                hint="write low and high, such as low: 0.2 and high: 0.8",
+                f"cascade: {self.low:g} to {self.high:g} is no band, or {self.share} no share",
+                hint="write probabilities, such as low: 0.2 and high: 0.8",
             )
-        if self.share is not None and not 0 <= self.share <= 1:
-            raise PromptError(f"cascade: the share {self.share:g} does not lie between 0 and 1")
 
     @property
     def asks_all(self) -> bool:
@@ -59,21 +57,20 @@ class Cascade:
         return self.low <= 0 and self.high >= 1
 
     def asks(self, answer: Answer, scale: OutputScale) -> bool:
-        """Whether the slow model decides after the fast one's answer: its probability lies in the
+        """Whether the slow model decides after the fast one's verdict: its probability lies in the
         band, or it gave none.
         """
-        if isinstance(answer, Unscored):
-            return False
-        probability = raw_probability(answer, scale)
-        return probability is None or self.low <= probability <= self.high
+        p = raw_probability(answer, scale)
+        return not isinstance(answer, Unscored) and (p is None or self.low <= p <= self.high)
 
 
-def raw_probability(verdict: Verdict, scale: OutputScale) -> float | None:
+def raw_probability(answer: Answer, scale: OutputScale) -> float | None:
     """Return the probability that a row is positive, as the judge gave it; None where it gave
     none.
     """
-    given = as_given(verdict)
-    assert isinstance(given, Verdict)
+    given = as_given(answer)
+    if isinstance(given, Unscored):
+        return None
     return given.score if scale.kind == "probability" else given.probability
 
 
@@ -83,9 +80,8 @@ def judge_in_cascade(
     client: Client,
     ask: Callable[[Dataset, Client], JudgedDataset],
 ) -> JudgedDataset:
-    """Judge rows with the fast model, then those in the band with the slow one.
-
-    A row that the slow model fails on is unscored, and so is one that the fast model fails on.
+    """Judge rows with the fast model, then those in the band with the slow one; a row that either
+    fails on is unscored.
 
     Args:
         cascade: Who is asked where.

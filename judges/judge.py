@@ -84,32 +84,13 @@ def judge(
         Interrupted: The person asked to stop; finished calls are kept.
     """
     settings = settings or JudgeSettings()
-    # Without the cascade it is the same text under the same version, which was asked before.
-    ask = partial(
-        _judge_with_one,
-        replace(prompt, cascade=None),
-        settings=settings,
-        repeat=repeat,
-        progress=progress,
-    )
-    if prompt.cascade is None:
-        judged = ask(dataset, client)
-    else:
+    if prompt.cascade is not None:
+        # Without the cascade it is the same text under the same version, which was asked before.
+        one = replace(prompt, cascade=None)
+        ask = partial(judge, one, settings=settings, repeat=repeat, progress=progress)
         judged = judge_in_cascade(prompt.cascade, dataset, client, ask)
         judged = replace(judged, judge=f"{prompt.name}@{prompt.version}")
-    return judged if rule is None else judged.under(rule)
-
-
-def _judge_with_one(
-    prompt: JudgePrompt,
-    dataset: Dataset,
-    client: Client,
-    *,
-    settings: JudgeSettings,
-    repeat: int,
-    progress: Callable[[Progress], None] | None,
-) -> JudgedDataset:
-    """Judge every row with one model, under the judge's own threshold."""
+        return judged if rule is None else judged.under(rule)
     if settings.confidence == "tok":
         require_tokens(prompt)
     answers: dict[str, Answer] = {}
@@ -150,7 +131,7 @@ def _judge_with_one(
         answers[row.id] = answer
         builds.add(outcome.model_returned)
         simulated = simulated or (outcome.fingerprint or "").startswith(SIMULATED_FINGERPRINT)
-    return JudgedDataset(
+    judged = JudgedDataset(
         dataset=dataset,
         answers=tuple(answers[row.id] for row in dataset.rows),
         scale=prompt.scale if question is None else question.scale,
@@ -160,6 +141,7 @@ def _judge_with_one(
         asked_scale=None if question is None else prompt.scale,
         builds=() if question is None else tuple(sorted(builds - {""})),
     )
+    return judged if rule is None else judged.under(rule)
 
 
 def asked_question(

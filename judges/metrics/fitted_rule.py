@@ -193,24 +193,29 @@ def _cross_fit(before: JudgedDataset, metric: str, method: Method) -> tuple[Judg
     The rule of what is returned is the one that is fitted on all rows.
     """
     rule = fit_rule(before, metric=metric, method=method)
-    groups = before.groups
-    n_groups = int(groups.max()) + 1
-    share = np.bincount(groups, weights=before.positive) / np.bincount(groups)
-    # Dealt out in order of their share of positives, so that no fold takes all groups of one class.
-    order = np.lexsort((np.random.default_rng(0).permutation(n_groups), share))
-    fold = np.empty(n_groups, np.int64)
-    fold[order] = np.arange(n_groups) % min(FOLDS, n_groups)
-    member = fold[groups]
-    folds = [
-        (before.scored[member != k], before.scored[member == k])
-        for k in range(min(FOLDS, n_groups))
-    ]
+    folds = group_folds(before)
     answers: list[Answer] = list(before.answers)
     for inside, outside in folds:
         fold_rule = fit_rule(before.only(inside), metric=metric, method=method)
         for position in outside:
             answers[position] = apply_rule(answers[position], before.scale, fold_rule)
     return replace(before, answers=tuple(answers), rule=rule), len(folds)
+
+
+def group_folds(judged: JudgedDataset) -> list[tuple[IntArray, IntArray]]:
+    """Return for each fold of groups the positions of the scored rows outside it and in it."""
+    groups = judged.groups
+    n_groups = int(groups.max()) + 1
+    share = np.bincount(groups, weights=judged.positive) / np.bincount(groups)
+    # Dealt out in order of their share of positives, so that no fold takes all groups of one class.
+    order = np.lexsort((np.random.default_rng(0).permutation(n_groups), share))
+    fold = np.empty(n_groups, np.int64)
+    fold[order] = np.arange(n_groups) % min(FOLDS, n_groups)
+    member = fold[groups]
+    return [
+        (judged.scored[member != k], judged.scored[member == k])
+        for k in range(min(FOLDS, n_groups))
+    ]
 
 
 def better_threshold(judged: JudgedDataset) -> BetterThreshold | None:

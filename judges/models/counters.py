@@ -104,25 +104,21 @@ class ClientStats:
     """Those of them without a readable verdict."""
 
     def with_those_of(self, others: Sequence[ClientStats]) -> ClientStats:
-        """Return these counts together with those of other clients; itself where there are none."""
+        """Return the sum of these counts and those of other clients; itself without others."""
         if not others:
             return self
-        all_stats = (self, *others)
-        sums = {name: sum(getattr(one, name) for one in all_stats) for name in _SUMMED}
+        every = (self, *others)
         return replace(
             self,
-            **sums,
-            price_known=all(one.price_known for one in all_stats),
-            dropped=set().union(*(one.dropped for one in all_stats)),
-            ignored=sum((one.ignored for one in all_stats), Counter[str]()),
-            notes={note: None for one in all_stats for note in one.notes},
+            **{name: sum(getattr(one, name) for one in every) for name in _SUMMED},
+            price_known=all(one.price_known for one in every),
+            dropped=set().union(*(one.dropped for one in every)),
+            ignored=sum((one.ignored for one in every), Counter[str]()),
+            notes={note: None for one in every for note in one.notes},
         )
 
 
-_SUMMED = (
-    *("requests", "recorded", "calls", "attempts", "retries", "failed"),
-    *("tokens_in", "tokens_out", "cost"),
-)
+_SUMMED = ("requests", "recorded", "calls", "failed", "tokens_in", "tokens_out", "cost")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

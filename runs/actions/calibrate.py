@@ -4,21 +4,27 @@ it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ...judges import (
     BudgetSpent,
+    Client,
     ClientStats,
     Dataset,
+    InputError,
+    JudgedDataset,
     JudgePrompt,
     JudgeSettings,
     Shares,
     Unscored,
     judge,
 )
+from ...judges.cascade import Cascade
 from ...judges.judge import require_answers
+from ...judges.metrics.cascade_band import ChosenBand, choose_band
 from ...judges.metrics.estimate import as_json
 from ...judges.metrics.fitted_rule import Calibrated, Method, calibrate, require_labels
 from ...judges.metrics.reliability_bins import Bin, bins_of_verdicts
@@ -32,6 +38,30 @@ from ..store.ledger import HoldoutLedger
 from ..store.run_clients import start_run_client
 from ..store.sealed_rows import SEAL_FIRST, read_open
 from ..store.workspace import Workspace
+from .keep_judge import keep_judge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedCascade:
+    """The slow model that is to be asked where it serves best; see `choose_band`."""
+
+    model: str
+    agreement: float | None = None
+    cost: float | None = None
+
+    def __post_init__(self) -> None:
+        Cascade(model=self.model, low=0, high=1)  # an address is refused before anybody is asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptCascade:
+    """A judge with a cascade whose band was chosen, as it was kept."""
+
+    prompt: JudgePrompt
+    spec: str
+    """What commands call it."""
+    path: str
+    band: ChosenBand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +77,7 @@ class CalibrationRun:
     notes: tuple[str, ...]
     """On the split."""
     stats: ClientStats
+    cascade: KeptCascade | None = None
 
     @property
     def reliability(self) -> tuple[list[Bin], list[Bin]]:
@@ -60,7 +91,10 @@ class CalibrationRun:
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `calibrate --json` prints."""
         before, after = self.reliability
-        return {
+        out: dict[str, Any] = {}  # Any: JSON
+        if self.cascade is not None:
+            out["cascade"] = {"judge": self.cascade.spec, **as_json(self.cascade.band)}
+        return out | {
             "run": self.run_id,
             "judge": self.kept.judge,
             "model": self.kept.model,
@@ -91,18 +125,26 @@ def run_calibration(
     metric: str,
     method: Method,
     shares: Shares | None,
+    wanted: WantedCascade | None = None,
     watch: Watch = unwatched,
 ) -> CalibrationRun:
     """Judge the validation rows, fit a decision rule on them, and keep it beside the prompt's
-    version.
+    version; choose the band of a cascade where one is wanted, and keep it as a new version.
 
     The rows are split as `optimize` splits them, and what was split before stays in its part: the
     holdout stays unseen by every rule.
 
     Raises:
-        InputError: The rows cannot be split, or cannot carry a rule.
+        InputError: The rows cannot be split, or cannot carry a rule or a band; or the judge has a
+            cascade, whose rule is that of its fast model.
         WorldError: The endpoint, the budget or the disk stopped it; answers that came are recorded.
     """
+    if prompt.cascade is not None:
+        fast = f"{prompt.name}@{prompt.parent or 'VERSION'}"
+        raise InputError(
+            f"{prompt.name}@{prompt.version} is a cascade, which has no cut of its own",
+            hint=f"calibrate the judge it was made of, {fast}, with --cascade",
+        )
     workspace.database.claim()
     keep_banks(workspace, prompt)
     prompt = hide_sealed(workspace, prompt)
@@ -121,19 +163,12 @@ def run_calibration(
         "confidence": settings.confidence,
     }
     config |= {"metric": metric, "method": method, "data_hash": dataset.content_hash}
-    config |= {"shares": list(parts.shares)}
+    config |= {"shares": list(parts.shares)} | ({"cascade": wanted.model} if wanted else {})
+    chosen = None
     with start_run_client(workspace, "calibrate", config, models, environment) as (run_id, client):
         remember_split(ledger, run_id, parts)
-        judged = judge(
-            prompt, rows, client, settings=settings, progress=lambda p: watch("validation rows", p)
-        )
-        reasons = [answer.reason for answer in judged.answers if isinstance(answer, Unscored)]
-        if unpaid := reasons.count("budget"):
-            raise BudgetSpent(
-                f"the budget ended before {unpaid} rows were judged",
-                hint="try again with a larger --budget",
-            )
-        require_answers(judged.answers)
+        slow = None if wanted is None else client.second(wanted.model)
+        judged = _judge_all(prompt, rows, client, settings, watch)
         calibrated = calibrate(judged, metric=metric, method=method)
         rule = KeptRule(
             rule=calibrated.rule,
@@ -150,6 +185,12 @@ def run_calibration(
             build=judged.build,
         )
         path = workspace.registry.keep_rule(prompt, rule)
+        if wanted is not None and slow is not None:
+            alone = _judge_all(prompt, rows, slow, replace(settings, confidence="ask"), watch)
+            band = choose_band(
+                calibrated.judged_after, alone, agreement=wanted.agreement, cost=wanted.cost
+            )
+            chosen = _keep_cascade(workspace, prompt, wanted.model, band, rule)
     return CalibrationRun(
         run_id=run_id,
         calibrated=calibrated,
@@ -158,4 +199,34 @@ def run_calibration(
         shares=parts.shares,
         notes=notes,
         stats=client.stats,
+        cascade=chosen,
     )
+
+
+def _judge_all(
+    prompt: JudgePrompt, rows: Dataset, client: Client, settings: JudgeSettings, watch: Watch
+) -> JudgedDataset:
+    progress = partial(watch, f"validation rows, {client.model.name}")
+    judged = judge(prompt, rows, client, settings=settings, progress=progress)
+    reasons = [answer.reason for answer in judged.answers if isinstance(answer, Unscored)]
+    if unpaid := reasons.count("budget"):
+        raise BudgetSpent(
+            f"the budget ended before {unpaid} rows were judged",
+            hint="try again with a larger --budget",
+        )
+    require_answers(judged.answers)
+    return judged
+
+
+def _keep_cascade(
+    workspace: Workspace, prompt: JudgePrompt, model: str, band: ChosenBand, rule: KeptRule
+) -> KeptCascade:
+    """Keep a version with the band, and with the rule that decides outside it."""
+    at = band.point
+    cascade = Cascade(model=model, low=at.low, high=at.high, share=round(at.share, 4))
+    note = f"{model} decides {at.share:.1%} of the rows, from {at.low:.4g} to {at.high:.4g}"
+    new = replace(prompt, cascade=cascade, parent=prompt.version, note=note)
+    path, spec = keep_judge(workspace, new, None)
+    own = {"judge": f"{new.name}@{new.version}"}
+    workspace.registry.keep_rule(new, rule.model_copy(update=own))
+    return KeptCascade(prompt=new, spec=spec, path=path, band=band)

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...judges import JudgeSettings
+from ...judges import InputError, JudgeSettings
 from ...judges.metrics import BINARY_METRICS
 from ...judges.metrics.fitted_rule import METHODS, Method
 from ...optimize.options import SHARES, option
 from ..actions.bench import describe_spending
-from ..actions.calibrate import run_calibration
+from ..actions.calibrate import WantedCascade, run_calibration
 from ..config.command_options import AuditedRowOptions, ConfidenceOptions, ModelOptions
 from ..reports.calibration_report import say_calibration
+from ..reports.charts import cascade_curve
+from ..reports.drawing import write_picture
 from ..store.bench_config import read_rows
 from ..store.sides import enter_sides
 from ..terminal import answer, progress_on_stderr, say
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from ..store.workspace import Workspace
 
 _fit = partial(option, "Calibration")
+_band = partial(option, "Cascade")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,11 +47,31 @@ class CalibrateOptions(ConfidenceOptions):
         choices=METHODS,
     )
     shares: Shares | None = option("Data", None, SHARES, kind="shares", flag="--split")
+    cascade: str | None = _band(
+        None, "Also choose the band in which this slow model decides.", metavar="MODEL"
+    )
+    agreement: float | None = _band(
+        None,
+        "The share of rows to decide as people do, at least cost [default: the slow model's].",
+        kind="number",
+    )
+    cost: float | None = _band(
+        None, "Dollars for a thousand rows, for which agreement is to be best.", kind="number"
+    )
+    plot: Path | None = _band(None, "Draw agreement by cost into FILE.svg.", kind="out")
+
+    def wanted(self) -> WantedCascade | None:
+        """Return what is said of a cascade."""
+        if self.cascade is not None:
+            return WantedCascade(model=self.cascade, agreement=self.agreement, cost=self.cost)
+        if self.agreement is not None or self.cost is not None or self.plot is not None:
+            raise InputError("--agreement, --cost and --plot are for --cascade MODEL")
+        return None
 
 
 OFTEN = """
 --label --group --column --label-map --limit --audited --split --model --budget --concurrency
---confidence --metric --method --workspace --json
+--confidence --metric --method --cascade --agreement --cost --workspace --json
 """
 """The options that `--help` shows."""
 
@@ -75,7 +98,8 @@ def calibrate(
     as_json: bool,
 ) -> None:
     """Fit JUDGE's decision rule on the validation rows of DATA, show before and after, and keep it
-    with the judge.
+    with the judge; with --cascade also a version in which a slow model decides where JUDGE's
+    probability lies in a band.
 
     Rows are split as `optimize` splits them; training, holdout and final rows are not judged. The
     figures after are cross-fitted: each row is decided by a rule that its group did not help to
@@ -90,13 +114,16 @@ def calibrate(
             prompt,
             dataset,
             models=models,
-            environment=asking_environment(workspace.root, models.model),
+            environment=asking_environment(workspace.root, models.model, options.cascade),
             settings=JudgeSettings(max_tokens=models.max_tokens, confidence=options.confidence),
             metric=options.metric,
             method=options.method,
             shares=options.shares,
+            wanted=options.wanted(),
             watch=watch,
         )
+    if options.plot is not None and result.cascade is not None:
+        write_picture(cascade_curve(result.cascade.band), options.plot)
 
     def say_result() -> None:
         for note in (*dataset.notes, *result.notes, *describe_spending(result.stats)):

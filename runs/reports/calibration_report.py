@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from ...judges import Estimate
 from ...judges.metrics.reliability_bins import Bin
-from ..actions.calibrate import CalibrationRun
-from .numbers import number, span
+from ..actions.calibrate import CalibrationRun, KeptCascade
+from .numbers import number, percent, span
 from .printing import say_template
 
 
@@ -30,6 +30,17 @@ def say_calibration(result: CalibrationRun, *, title: str) -> None:
         figures=figures,
         bins=bins,
     )
+    if result.cascade is not None:
+        _say_cascade(result.cascade, result)
+
+
+def _say_cascade(kept: KeptCascade, result: CalibrationRun) -> None:
+    band, lines = kept.band, list[tuple[str, ...]]()
+    points = (band.curve[0], band.point, band.curve[-1])
+    names = ("no row", f"{band.point.low:.4g} to {band.point.high:.4g}", "every row")
+    for name, at, agreed in zip(names, points, (band.fast, band.cascade, band.slow), strict=True):
+        lines.append((name, percent(at.share), *_cells(agreed), number(at.cost)))
+    say_template("cascade", kept=kept, result=result, lines=lines)
 
 
 def _cells(estimate: Estimate | None) -> tuple[str, str, str]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...judges import BoolArray, Estimate, FloatArray
+from ...judges.metrics.cascade_band import ChosenBand
 from ...judges.metrics.reliability_bins import Bin
 from ...optimize.events import ProposalRecord, StepTaken
 from ...slices import SliceReport
@@ -412,6 +413,28 @@ def f1_by_threshold(curve: ThresholdCurve, *, used: float | None = None) -> str:
     after = "" if used is None else f"| in use: {used:g}"
     names = [(name.upper() if name == "f1" else name, colour, True) for name, colour, _ in kinds]
     drawing.legend(names, after=after)
+    return drawing.svg()
+
+
+def cascade_curve(band: ChosenBand) -> str:
+    """Draw agreement by the cost of a thousand rows, else by the share that the slow model is asked
+    about, with the band that was chosen.
+    """
+    priced = band.point.cost is not None
+    what = "dollars for a thousand rows" if priced else "share of rows for the slow model"
+    chosen = f"chosen: {band.point.low:.3g} to {band.point.high:.3g}"
+    drawing = Drawing(270, f"Agreement with people by {what}", chosen)
+    at = [(one.cost or 0.0) if priced else one.share for one in band.curve]
+    across = Scale(at, 46, WIDTH - 22)
+    up = Scale((one.agreement for one in band.curve), 220, 34)
+    drawing.grid(up, up.three, digits=".3f")
+    drawing.ticks(across, 238, across.three)
+    drawing.text((46 + WIDTH) / 2, 258, what, "quiet", text_anchor="middle")
+    points = [(across(x), up(one.agreement)) for x, one in zip(at, band.curve, strict=True)]
+    look = {"fill": "none", "stroke": BLUE, "stroke_width": 1.8}
+    drawing.add("path", "curve", "agreement", d=_path(points, stepped=False), **look)
+    drawing.dot(*points[band.curve.index(band.point)], "used", ORANGE, chosen)
+    drawing.legend([(chosen, ORANGE, True)])
     return drawing.svg()
 
 

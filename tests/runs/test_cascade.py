@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,10 @@ from .decision_server import decision_server
 from .run_command import run
 
 FEW = [(0.05, 0, 0), (0.45, 3, 1), (0.55, 0, 0), (0.5, None, 1), (0.95, 3, 1), (0.9, 0, 1)]
+CHOOSE = (
+    *("calibrate", "groundedness", "rows.jsonl", "--model", "one"),
+    *("--split", "10/70/10/10", "--cascade", "chat"),
+)
 BENCH = ("bench", "both.yaml", "rows.jsonl", "--model", "one", "--json")
 
 
@@ -115,3 +120,98 @@ def test_rows_of_a_bench_are_shown_from_the_record(
     assert shown.judged.unscored == json.loads(first)["unscored"] == {"parse": 1}
     assert [getattr(one, "model", None) for one in shown.judged.answers][:3] == ["", "chat", "chat"]
     assert (len(server.decided), len(server.written)) == (6, 3)
+
+
+def easy_and_hard(n: int) -> list[tuple[float, int | None, int]]:
+    """Rows of which a third are hard: there the fast model is right by half, the slow one 19 times
+    in 20.
+    """
+    rng = random.Random(7)
+    rows: list[tuple[float, int | None, int]] = []
+    for _ in range(n):
+        label = rng.randrange(2)
+        grade = 3 * (label if rng.random() < 0.95 else 1 - label)
+        hard = rng.random() < 1 / 3
+        p = rng.uniform(0.3, 0.7) if hard else abs(label - rng.uniform(0.01, 0.1))
+        rows.append((round(p, 4), grade, label))
+    return rows
+
+
+def test_a_band_is_chosen_kept_and_decides(
+    server: CascadeServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It lies among the hard rows; the new version has the cut of the fast model, and its bench
+    asks nothing that the choice asked.
+    """
+    write_rows(Path("rows.jsonl"), easy_and_hard(400))
+    code, out, err = run(capsys, *CHOOSE, "--agreement", "0.95", "--plot", "curve.svg", "--json")
+    assert code == 0, err
+    chosen = json.loads(out)["cascade"]
+    point, curve = chosen["point"], chosen["curve"]
+    assert 0.25 < point["low"] < point["high"] < 0.75
+    assert 0.1 < point["share"] < 0.4
+    assert (curve[0]["share"], curve[-1]["share"]) == (0, 1)
+    costs = [one["cost"] for one in curve]
+    assert costs == sorted(costs)
+    assert point["cost"] == pytest.approx(1000 * (200 * 0.04 + point["share"] * 140) / 1e6)
+    assert chosen["fast"]["value"] < 0.88 < chosen["cascade"]["low"]
+    assert Path("curve.svg").read_text().startswith("<svg")
+    with Workspace(Path()) as place:
+        kept = place.registry.get(chosen["judge"])
+        rules = [
+            place.registry.kept_rule(one, decides=True)
+            for one in place.registry.log(kept.name + "@" + kept.version)
+        ]
+    assert rules[0] is not None
+    assert rules[1] is not None
+    assert rules[0].rule == rules[1].rule
+    asked = len(server.written)
+    code, out, err = run(capsys, "bench", chosen["judge"], "rows.jsonl", "--model", "one")
+    assert code == 0, err
+    assert asked < len(server.written) < asked + 100
+
+
+@pytest.mark.parametrize("aim", [("--agreement", "0.999"), ("--agreement", "0.5")])
+def test_a_band_that_cannot_be_is_refused_with_what_can(
+    server: CascadeServer, capsys: pytest.CaptureFixture[str], aim: tuple[str, str]
+) -> None:
+    """Too much is asked for, or the fast model does it alone; no version is kept."""
+    write_rows(Path("rows.jsonl"), easy_and_hard(300))
+    code, _, err = run(capsys, *CHOOSE, *aim)
+    assert code == 2
+    assert "no band serves: the fast model alone agrees in 0.8" in err
+    with Workspace(Path()) as place:
+        assert len(place.registry.versions("groundedness")) == 1
+
+
+def test_calibrate_says_where_the_slow_model_decides(
+    server: CascadeServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a sentence and a table, with the command that measures it; a cascade has no cut of its
+    own.
+    """
+    write_rows(Path("rows.jsonl"), easy_and_hard(300))
+    code, out, err = run(capsys, *CHOOSE, "--cost", "0.05")
+    assert code == 0, err
+    assert "chat decides" in out
+    spec = out.rsplit("judgewright bench ", 1)[1].split()[0]
+    code, _, err = run(capsys, "calibrate", spec, *CHOOSE[2:])
+    assert code == 2
+    assert "which has no cut of its own" in err
+
+
+def test_the_gate_decides_a_cascade_against_either_judge(
+    server: CascadeServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is better than the fast one, which is coin-like on hard rows, and than the slow one, which
+    errs on easy rows too.
+    """
+    write_rows(Path("rows.jsonl"), easy_and_hard(600))
+    write_cascade("slow.yaml", low=0, high=1)
+    for other in ("groundedness", "slow.yaml"):
+        gate = ("gate", other, "both.yaml", "rows.jsonl", "--model", "one", "--target", "accuracy")
+        code, out, err = run(capsys, *gate, "--json")
+        assert code == 0, err
+        assert json.loads(out)["decision"]["outcome"] == "accepted"
+    code, out, _ = run(capsys, "gate", "both.yaml", "groundedness", *gate[3:], "--json")
+    assert code == 1
