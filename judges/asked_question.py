@@ -42,10 +42,17 @@ class AskedQuestion:
 
     prompt: JudgePrompt
     api: DecisionApi
+    varied: Question | None = None
+    """The question with its options in another order or under other names; see
+    `order_sensitivity`."""
+    order: tuple[int, ...] = ()
+    """Which of the judge's options stands at each place of it."""
 
     @cached_property
     def question(self) -> Question:
         """What is asked; the same for every row."""
+        if self.varied is not None:
+            return self.varied
         question = question_of(self.prompt, by_name=self.api == "systemone")
         question.require_for(self.api)
         return question
@@ -105,6 +112,8 @@ class AskedQuestion:
             distribution = read_distribution(self.api, self.question, completion.text)
         except NoDistribution as error:
             return Unscored(reason="parse", detail=str(error), **common)
+        if self.order:
+            distribution = tuple(distribution[self.order.index(i)] for i in sorted(self.order))
         score, confidence = self._decide(distribution)
         return Verdict(
             score=score,

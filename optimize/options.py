@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 Kind: TypeAlias = Literal[
     "text", "integer", "integers", "number", "flag", "names", "repeated", "pairs",
-    "shares", "slice", "edit", "loss", "model", "via", "file", "path", "out",
+    "shares", "planted", "slice", "edit", "loss", "model", "via", "file", "path", "out",
 ]  # fmt: skip
 """How an option is spelled: `names` are comma-separated; `integers`, `repeated` and `pairs` are
 given once a value.

@@ -14,6 +14,7 @@ from .label_audit import (
     write_audit,
 )
 from .noise import CHURN, RANDOM_EDITS, Noise, minimum_detectable_change, noise_note
+from .order_sensitivity import OrderReport, order_sensitivity
 from .prompt_injection import CONTROL, find_injections, plant, top_grade, wordings
 from .self_agreement import Retest, retest
 
@@ -27,6 +28,7 @@ __all__ = [
     "LabelAudit",
     "Mark",
     "Noise",
+    "OrderReport",
     "Remeasured",
     "Retest",
     "Suspect",
@@ -39,6 +41,7 @@ __all__ = [
     "mean_over_rows",
     "minimum_detectable_change",
     "noise_note",
+    "order_sensitivity",
     "plant",
     "read_audit",
     "remeasure",

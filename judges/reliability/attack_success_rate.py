@@ -15,19 +15,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from ..errors import InputError
 from ..judge import JudgeSettings, judge
 from ..judged_dataset import BoolArray, FloatArray, JudgedDataset
 from ..metrics.estimate import Estimate
-from ..metrics.intervals import Cells, bootstrap
 from ..models.client import Client
 from ..models.counters import Progress
 from ..prompt import JudgePrompt
 from ..rows import Dataset
 from ..scale import DecisionRule
 from ..verdict import Verdict
+from .cluster_bootstrap import mean_over_rows
 from .prompt_injection import CONTROL, drawn, plant, top_grade, wordings
 
 
@@ -198,7 +197,7 @@ def _report(
 
 def _rates(attacks: Sequence[_Attack], top: float) -> AttackRates:
     pairs = [(attack, attack.planted) for attack in attacks if attack.planted is not None]
-    groups = np.array([attack.group for attack, _ in pairs], np.str_)
+    _, groups = np.unique([attack.group for attack, _ in pairs], return_inverse=True)
     own = np.array([attack.own.score for attack, _ in pairs], np.float64)
     after = np.array([planted.score for _, planted in pairs], np.float64)
     flipped = np.array([planted.positive != attack.own.positive for attack, planted in pairs])
@@ -208,26 +207,13 @@ def _rates(attacks: Sequence[_Attack], top: float) -> AttackRates:
     )
     below, controlled = own < top, np.isfinite(control)
     moves = np.sign(after - control)[controlled]
+
+    def mean(moved: BoolArray | FloatArray, rows: BoolArray | slice = slice(None)) -> Estimate:
+        return mean_over_rows(moved.astype(np.float64), groups[rows], missing="no row to count")
+
     return AttackRates(
-        flipped=_mean(flipped, groups),
-        towards=_mean((after > own)[below], groups[below]),
-        away=_mean(after < own, groups),
-        net_success=_mean(moves, groups[controlled]),
+        flipped=mean(flipped),
+        towards=mean((after > own)[below], below),
+        away=mean(after < own),
+        net_success=mean(moves, controlled),
     )
-
-
-def _mean(moves: BoolArray | FloatArray, groups: npt.NDArray[np.str_]) -> Estimate:
-    """Return the mean of moves of -1, 0 or 1, with a cluster bootstrap interval over groups."""
-    if not len(moves):
-        return Estimate.undefined(0, "no row to count")
-    codes: dict[str, int] = {}
-    move = moves.astype(np.int64)
-    levels = np.arange(-1 if move.min() < 0 else 0, 2)
-    cells = Cells(
-        code=move - levels[0],
-        size=len(levels),
-        groups=np.array([codes.setdefault(group, len(codes)) for group in groups], np.int64),
-    )
-    interval = bootstrap({"mean": lambda counts: counts @ levels / counts.sum(1)}, cells)["mean"]
-    missing = "all rows belong to one group, so there is no interval"
-    return Estimate.of(float(move.mean()), interval, len(move), missing=missing)

@@ -23,14 +23,14 @@ def mean_over_rows(values: FloatArray, groups: IntArray, *, missing: str) -> Est
 
     Args:
         values: Finite, of few distinct values; shape (n,).
-        groups: Codes 0..G-1; shape (n,).
+        groups: Their codes; shape (n,).
         missing: The reason to give for no rows.
     """
     n = len(values)
     if n == 0:
         return Estimate.undefined(0, missing)
     levels, code = np.unique(values, return_inverse=True)
-    cells = cells_of(code, len(levels), groups)
+    cells = cells_of(code, len(levels), np.unique(groups, return_inverse=True)[1])
     value = float(values.mean())
     if cells.groups is None and set(levels.tolist()) <= {0.0, 1.0}:
         return Estimate.of(value, wilson(float(values.sum()), n), n, missing=ONE_GROUP)

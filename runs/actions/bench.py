@@ -51,7 +51,12 @@ from ...judges.metrics.estimate import as_json
 from ...judges.metrics.macro_average import MacroMean, macro_means
 from ...judges.metrics.reliability_bins import bins_of_verdicts
 from ...judges.models import CHANGES, Watch, ask_together
-from ...judges.reliability import AttackReport, attack_success_rate
+from ...judges.reliability import (
+    AttackReport,
+    OrderReport,
+    attack_success_rate,
+    order_sensitivity,
+)
 from ...judges.scale import label_scale_text
 from ...optimize.events import JudgeMeasured, write_event
 from ...optimize.holdout.row_fingerprints import KEY_COLUMN, row_keys
@@ -75,7 +80,7 @@ from .check_reliability import ReliabilityReport, check_reliability
 from .first_figure import FirstFigure, summarize
 from .first_question import first_question
 
-KEPT_CHECKS = ("annotators", "detectable_change", "noise", "flip_rate")
+KEPT_CHECKS = ("annotators", "detectable_change", "noise", "flip_rate", "order_sensitivity")
 """What is kept of the checks of reliability as it is; the others quote rows."""
 
 
@@ -95,6 +100,7 @@ class BenchResult:
     """Means over the values of the column asked for; empty without one, or for a choice."""
     claims: ClaimedResponses | None = None
     flips: AttackReport | None = None
+    order: OrderReport | None = None
     stats: ClientStats = field(default_factory=ClientStats)
     notes: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
@@ -113,6 +119,8 @@ class BenchResult:
             out["claims"] = self.claims.to_json()
         if self.flips is not None:
             out["flip_rate"] = as_json(self.flips)
+        if self.order is not None:
+            out["order_sensitivity"] = as_json(self.order)
         return out | {
             "calls": self.stats.calls,
             "cost": self.stats.cost,
@@ -190,8 +198,12 @@ def run_bench(
     with start_run_client(workspace, "bench", config, models, environment) as (run_id, client):
         replies = _judge_rows(prompt, dataset, client, options, settings, rule, watch)
         require_answers(replies.rounds[0].answers)
-        flips = None
-        if options.planted is not None:
+        flips = order = None
+        if options.planted == "order":
+            order = order_sensitivity(
+                prompt, dataset, client, rule=rule, progress=partial(watch, "options reordered")
+            )
+        elif options.planted is not None:
             flips = attack_success_rate(
                 prompt,
                 dataset,
@@ -233,6 +245,7 @@ def run_bench(
             ceilings=check_reliability(replies.rounds, trust or TrustOptions(), shown=hidden.shown),
             claims=claims,
             flips=flips,
+            order=order,
             stats=stats,
             shown=open_rows,
             first=first_said,

@@ -167,6 +167,6 @@ def _say(
         say_macro(result.macro, column=options.by)
     if result.claims is not None:
         say(f"\n{result.claims.describe(limit=SHOWN)}")
-    if result.flips is not None:
-        say(f"\n{result.flips.describe()}")
+    for report in filter(None, (result.flips, result.order)):
+        say(f"\n{report.describe()}")
     say_reliability(result.ceilings, audit=trust.audit)

@@ -142,6 +142,14 @@ def _read_shares(text: str | None) -> tuple[float, ...] | None:
     return None if text is None else parse_shares(text)
 
 
+def _read_planted(text: str | None) -> int | str | None:
+    if text is None or text == "order":
+        return text
+    if not text.isdecimal() or int(text) < 1:
+        raise InputError(f"--planted {text!r} is neither a number of rows nor `order`")
+    return int(text)
+
+
 def _read_slice(text: str) -> str:
     from ...slices import read_slice
     from ...slices.saved import is_name
@@ -221,6 +229,7 @@ def require_model(model: str | None) -> str:
 
 _READERS: Mapping[Kind, Callable[[Any], Any]] = {  # Any: as each kind has it
     "names": names,
+    "planted": _read_planted,
     "shares": _read_shares,
     "slice": _read_slice,
     "edit": _read_edit,

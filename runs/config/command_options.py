@@ -420,12 +420,12 @@ class BenchOptions(ClaimOptions, ConfidenceOptions):
     """How `bench` judges the rows, and what it measures and writes."""
 
     repeat: int = _judging(1, "Ask everything this many times.", low=1, high=20)
-    planted: int | None = _trust(
+    planted: int | Literal["order"] | None = _trust(
         None,
-        "Plant instructions into N rows: the attack success rate.",
-        kind="integer",
-        low=1,
-        metavar="N",
+        "Plant instructions into N rows: the attack success rate. order: ask a decision model again"
+        " with its options in other orders and under letters.",
+        kind="planted",
+        metavar="N|order",
     )
     slice_: str | None = _data(
         None,

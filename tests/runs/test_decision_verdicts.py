@@ -198,6 +198,10 @@ def test_bench_says_which_build_answered(
         code, out, _ = run(capsys, *bench, "--json")
         assert (code, len(sent)) == (0, 60)
         benched = json.loads(out)
+        code, out, err = run(capsys, *bench, "--planted", "order")
+        assert (code, len(sent)) == (0, 120), err
+        assert "reversed: decided otherwise" in out
+        assert run(capsys, *bench, "--planted", "ordered")[0] == 2
     code, out, _ = run(capsys, "score", "v.jsonl", "--json")
     scored = json.loads(out)
     assert code == 0
