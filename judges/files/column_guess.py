@@ -33,6 +33,7 @@ from .rows_in_memory import RowSource
 
 LOOKED_AT = 200
 """Rows whose cells say what a column may be."""
+MOST_COLUMNS = 300
 _MOST_LABELS, _LONGEST_LABEL = 20, 40
 _SHORT = 30
 """Characters from which a text is more than the name of a thing."""
@@ -160,10 +161,13 @@ def guess_columns(
     """
     rows = [*itertools.islice(rows, LOOKED_AT)]
     header = dict.fromkeys(name for row in rows for name in row)
-    contents = {name: _content([row.get(name) for row in rows]) for name in header}
     roles = (*inputs, *_ROLES)
     needed = roles[: len(inputs) + label_needed]
-    said = {role: column for role, column in named.items() if column in contents}
+    said = {role: column for role, column in named.items() if column in header}
+    # Objects used as maps make a column of each of their keys.
+    first = itertools.islice(header, MOST_COLUMNS)
+    kept = dict.fromkeys([*first, *said.values(), *(role for role in roles if role in header)])
+    contents = {name: _content([row.get(name) for row in rows]) for name in kept}
     own = [one for one in roles if one in contents and one not in said]
     fixed = {one: one for one in own if _is_itself(one, contents)} | said
     free = {name: one for name, one in contents.items() if name not in fixed.values()}
@@ -184,15 +188,19 @@ def guess_columns(
     )
 
 
+def holds_few(cells: Iterable[Cell]) -> bool:
+    """Whether the first cells of a column are a few short values, such as where rows are from."""
+    return _content([*itertools.islice(cells, LOOKED_AT)]).few
+
+
 def _is_itself(role: str, contents: Mapping[str, _Content]) -> bool:
-    """Whether the column of a role's name may hold it: not where the values are few short ones,
-    such as where a row is from, and another column's text is much longer.
+    """Whether the column of a role's name may hold it: no few short values, beside which another
+    column's text is much longer.
     """
     own = contents[role]
     others = [one for name, one in contents.items() if rank_of(name, role) == SAYS]
     longest = max((one.length for one in others if one.kind == "text"), default=0.0)
-    few = own.different <= 0.5 and own.length < min(_SHORT, longest / 3)
-    return role in _ROLES or not few
+    return role in _ROLES or not own.few or longest <= 3 * own.length
 
 
 Kind = Literal["text", "words", "label", "number", "code"]
@@ -208,11 +216,14 @@ class _Content(NamedTuple):
     first_values: tuple[str, ...] = ()
     length: float = 0.0
     """Characters on average, of which one of Chinese or Japanese counts as three."""
-    asks: bool = False
     labels: Mapping[str, float | None] = {}
     """The different values, where they may be labels; None for words that say nothing."""
     different: float = 1.0
     """The share of different values."""
+
+    @property
+    def few(self) -> bool:
+        return self.different <= 0.5 and self.length < _SHORT
 
 
 def _content(cells: Sequence[Cell]) -> _Content:
@@ -221,19 +232,17 @@ def _content(cells: Sequence[Cell]) -> _Content:
     if not texts:
         return _Content()
     different = list(dict.fromkeys(texts))
-    length = fmean(len(text) + 2 * len(_EASTERN.findall(text)) for text in texts)
-    share, labels = len(different) / len(texts), _read_labels(different)
+    labels = _read_labels(different)
     kind, half = _kind(texts, labels), 2 * len(texts) >= len(cells)
-    if kind == "text" and not (half and (share > 0.5 or length >= _SHORT)):
-        kind = "words"
-    return _Content(
+    content = _Content(
         kind=kind,
         first_values=tuple(different[:2]),
-        length=length,
-        asks=_most(texts, lambda text: text.endswith(("?", "？", "か"))),
+        length=fmean(len(text) + 2 * len(_EASTERN.findall(text)) for text in texts),
         labels=labels if half or kind == "label" else {},
-        different=share,
+        different=len(different) / len(texts),
     )
+    rarely = kind == "text" and (content.few or not half)
+    return content._replace(kind="words") if rarely else content
 
 
 def _kind(texts: Sequence[str], labels: Mapping[str, float | None]) -> Kind:
@@ -328,7 +337,7 @@ def _fits(concept: str, rank: int, content: _Content) -> bool:
         least = 1 if rank == SAYS else 2
         return len(content.labels) >= least and (rank < NOTHING or content.kind == "label")
     if concept == "source" or rank == NOTHING:
-        return content.kind == "text" and (concept in ("source", "question") or not content.asks)
+        return content.kind == "text"
     return content.kind in ("text", "words")
 
 

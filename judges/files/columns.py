@@ -26,6 +26,7 @@ from .column_guess import (
     GuessedColumns,
     UnclearColumnsError,
     guess_columns,
+    holds_few,
 )
 from .column_names import MAY, SAYS, rank_of
 from .groups import NO_GROUP
@@ -173,13 +174,10 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
             drafts.append(read_draft(record, roles, by_id, group, problems))
     _name_doubled(drafts, problems)
     # A missing column is one mistake; that every row lacks it would be said ten times.
-    guessed = _guessed(roles, head)
     if not roles.needed.keys() <= seen:
         unreadable.check(hint=list_hint(unreadable))
-        refuse_missing(path, roles.needed, seen, guessed)
-    if guessed and not guessed.exact:
-        message = "a column of the usual name holds a few short values, another is more like it"
-        raise UnclearColumnsError(path, message, guessed)
+        refuse_missing(path, roles.needed, seen, _guessed(roles, head))
+    _refuse_misleading(path, roles, head)
     unreadable.check(problems, hint=list_hint(unreadable) or labels.hint())
     # After the problems: filling and typing take time on a file that is refused anyway.
     _fill(drafts)
@@ -219,6 +217,17 @@ def _guessed(roles: Roles, head: Sequence[Record]) -> GuessedColumns | None:
         return None
     label_needed = roles.label in roles.needed
     return guess_columns(rows, [*roles.inputs], named=roles.named, label_needed=label_needed)
+
+
+def _refuse_misleading(path: RowSource, roles: Roles, head: Sequence[Record]) -> None:
+    """Refuse a column of an input's name whose values are few and short, beside a likelier one."""
+    unnamed = roles.inputs.keys() - roles.named
+    few = [one for one in unnamed if holds_few(record.fields.get(one) for record in head)]
+    guessed = _guessed(roles, head) if few else None
+    for name in few:
+        if guessed and (other := guessed.column_of(name)) not in ("", name):
+            message = f"the column {name!r} holds a few short values; {other!r} is more like it"
+            raise UnclearColumnsError(path, message, guessed)
 
 
 def _lacks_an_input(record: Record, roles: Roles) -> bool:

@@ -27,7 +27,7 @@ from ..store.calls import CallStore, CallSummary
 from ..store.jobs import Job, JobQueue
 from ..store.journal import RunRecord, get_run
 from ..store.workspace import Workspace
-from .data_files import Beginning
+from .data_files import FirstRows
 from .file_data import names_of_check, report_of
 from .kept import Kept
 from .matrix import Matrix
@@ -102,7 +102,7 @@ class AppState:
         self.matrices = Kept[Matrix](KEPT_SESSIONS)
         self.chosen_rows = Kept[IntArray](KEPT_EXPORTS)
         """Which rows of a matrix were asked for."""
-        self.columns = Kept[Beginning](KEPT_FILES)
+        self.columns = Kept[FirstRows](KEPT_FILES)
         """The first rows of data files whose columns were looked at."""
         self.trials = ModelCards()
         """What came back from models that were tried out."""

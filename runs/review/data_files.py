@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from ...judges import InputError
 from ...judges.files import Cell
@@ -26,12 +25,8 @@ DEPTH = 3
 """Folders below the workspace's that are looked into."""
 _PASSED_OVER = frozenset({"prompts", "marks", "node_modules", "__pycache__", "venv"})
 
-
-class Beginning(NamedTuple):
-    """The first rows of a data file."""
-
-    names: tuple[str, ...]
-    rows: tuple[Mapping[str, Cell], ...]
+FirstRows = tuple[Mapping[str, Cell], ...]
+"""The first rows of a data file."""
 
 
 def find_data_files(root: Path) -> list[str]:

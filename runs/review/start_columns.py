@@ -12,11 +12,10 @@ from typing import NamedTuple
 from ...judges import DataError, InputError
 from ...judges.files import Cell, GuessedColumns, Problems, guess_columns, read_records
 from .app_state import AppState
-from .data_files import Beginning
+from .data_files import FirstRows
 
 LOOKED_AT = 100
 """Rows whose columns are listed."""
-MOST_COLUMNS = 300
 LONGEST = 2_000
 """Characters of a cell that are kept; the table shows fewer."""
 PICK = "pick"
@@ -80,7 +79,7 @@ def column_names(state: AppState, path: Path) -> tuple[str, ...]:
     Raises:
         DataError: The file cannot be read.
     """
-    return _beginning(state, path).names
+    return tuple(dict.fromkeys(name for row in _first_rows(state, path) for name in row))
 
 
 def guess_of(
@@ -100,7 +99,7 @@ def guess_of(
         "id" if field == "id_" else field.removeprefix(OF_INPUT): column
         for field, column in chosen.items()
     }
-    rows = _beginning(state, path).rows
+    rows = _first_rows(state, path)
     return guess_columns(rows, inputs, named=named, label_needed=label_needed)
 
 
@@ -133,24 +132,20 @@ def column_table(guessed: GuessedColumns, *, agreed: bool = False) -> ColumnTabl
     )
 
 
-def _beginning(state: AppState, path: Path) -> Beginning:
+def _first_rows(state: AppState, path: Path) -> FirstRows:
     stat = path.stat()
     return state.columns.get((str(path), stat.st_mtime_ns, stat.st_size), lambda: _read(path))
 
 
-def _read(path: Path) -> Beginning:
+def _read(path: Path) -> FirstRows:
     problems = Problems(path)
     records = itertools.islice(read_records(path, problems), LOOKED_AT)
-    rows = [
-        {name: _short(cell) for name, cell in itertools.islice(one.fields.items(), MOST_COLUMNS)}
-        for one in records
-    ]
-    names = dict.fromkeys(name for row in rows for name in row)
-    if not names:
+    rows = [{name: _short(cell) for name, cell in one.fields.items()} for one in records]
+    if not any(rows):
         problems.check()
         raise DataError(f"{path}: the file has no rows")
-    return Beginning(tuple(names), tuple(rows))
+    return tuple(rows)
 
 
 def _short(cell: Cell) -> Cell:
-    return cell[:LONGEST] if isinstance(cell, str) and cell[:1] != "[" else cell
+    return cell[:LONGEST] if isinstance(cell, str) else cell
