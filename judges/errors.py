@@ -31,6 +31,11 @@ class JudgewrightError(Exception):
         super().__init__(message)
         self.hint = hint
 
+    @property
+    def __notes__(self) -> list[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What Python and notebooks print under the message; `hint` may be set late."""
+        return [f"hint: {self.hint}"] if self.hint else []
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Say how to make it again in another process, whatever its class takes."""
         return _made_again, (type(self), self.args, self.__dict__)

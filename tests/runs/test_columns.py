@@ -10,6 +10,7 @@ import pty
 import shlex
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,14 @@ def test_a_yes_beforehand_takes_only_what_is_not_in_doubt(
     assert (code, "not sure of statement" in errors) == (2, True)
     _, _, errors = run(capsys, "optimize", "groundedness", "rows.csv", *options)
     assert "columns guessed: source from context, statement from answer" in errors
+
+
+def test_python_prints_the_hint_under_the_error(place: Path) -> None:
+    """Scripts and notebooks show what to do next too, not only the command line."""
+    with pytest.raises(UnclearColumnsError) as caught:
+        jw.bench("groundedness", "rows.csv", model="simulated")
+    *_, last = traceback.format_exception_only(caught.value)
+    assert last.startswith("hint: load_rows(..., columns={'source': 'context'")
 
 
 def test_python_names_the_guess_and_takes_it_when_asked_to(place: Path) -> None:
