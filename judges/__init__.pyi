@@ -29,6 +29,7 @@ from .instruction import (
     read_answer,
 )
 from .judge import VERDICT_LIMIT, JudgeSettings, judge, judge_request
+from .judge_together import judge_together
 from .judged_arrays import (
     CLASS_METRICS,
     PROBABILITY_METRICS,
@@ -211,6 +212,7 @@ __all__ = [
     "join_near_duplicates",
     "judge",
     "judge_request",
+    "judge_together",
     "load_dataset",
     "load_instruction",
     "load_prompt",

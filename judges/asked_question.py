@@ -42,6 +42,8 @@ class AskedQuestion:
 
     prompt: JudgePrompt
     api: DecisionApi
+    state_inputs: tuple[str, ...] = ()
+    """The inputs in the state, where several judges share it."""
     varied: Question | None = None
     """The question with its options in another order or under other names; see
     `order_sensitivity`."""
@@ -53,12 +55,14 @@ class AskedQuestion:
         """What is asked; the same for every row."""
         if self.varied is not None:
             return self.varied
-        question = question_of(self.prompt, by_name=self.api == "systemone")
+        by_name = self.api == "systemone" or bool(self.state_inputs)
+        question = question_of(self.prompt, by_name=by_name)
         question.require_for(self.api)
         return question
 
     @cached_property
-    def _message(self) -> Message:
+    def message(self) -> Message:
+        """What carries the question."""
         return self.question.message(self.api)
 
     @property
@@ -72,14 +76,16 @@ class AskedQuestion:
         """
         self.prompt.require_inputs(row)
         cases = self.prompt.shown_cases.text(row) if self.prompt.cases is not None else ""
+        inputs = {name: row.inputs[name] for name in self.state_inputs or self.prompt.inputs}
+        if self.state_inputs and self.api != "systemone":
+            return "\n\n".join(f"{name}:\n{text}" for name, text in inputs.items())
         if self.api == "systemone":
-            inputs = {name: row.inputs[name] for name in self.prompt.inputs}
             return {"decided_cases": cases, **inputs} if cases else inputs
         return cases + render(self.prompt.template, row.inputs, salt="")
 
     def request(self, row: Row, *, repeat: int = 0) -> Request:
         """Return the request about one row."""
-        return question_request(self._message, self.state(row), repeat=repeat)
+        return question_request(self.message, self.state(row), repeat=repeat)
 
     def empty_body(self) -> dict[str, Any]:  # Any: JSON
         """Return what is sent about a row whose texts are empty."""

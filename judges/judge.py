@@ -47,6 +47,15 @@ class JudgeSettings:
     """Characters of a row's inputs; a larger row is not sent and is unscored as `oversized`."""
     confidence: Confidence = "ask"
     """Where confidences come from; with `tok` an endpoint without log-probabilities is refused."""
+    state_inputs: tuple[str, ...] = ()
+    """The inputs in the state of a decision model, where several judges share it; else its own."""
+
+    def oversized(self, row: Row) -> str | None:
+        """Say why a row is too large to be sent; None where it is not."""
+        size = sum(len(text) for text in row.inputs.values())
+        if size <= self.max_chars:
+            return None
+        return f"{size:,} characters, the limit is {self.max_chars:,}"
 
 
 @heap_at_rest()
@@ -96,9 +105,7 @@ def judge(
     answers: dict[str, Answer] = {}
     sent: list[Row] = []
     for row in dataset.rows:
-        size = sum(len(text) for text in row.inputs.values())
-        if size > settings.max_chars:
-            detail = f"{size:,} characters, the limit is {settings.max_chars:,}"
+        if (detail := settings.oversized(row)) is not None:
             answers[row.id] = Unscored(row_id=row.id, reason="oversized", detail=detail)
         else:
             sent.append(row)
@@ -160,7 +167,7 @@ def asked_question(
             f"{client.model.name} is a decision model, which answers without tokens",
             hint="leave out --confidence tok: its probabilities are the confidence",
         )
-    question = AskedQuestion(prompt=prompt, api=api)
+    question = AskedQuestion(prompt=prompt, api=api, state_inputs=settings.state_inputs)
     _ = question.question  # refused before the first row is sent
     return question
 

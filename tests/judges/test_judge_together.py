@@ -1,0 +1,138 @@
+"""Several judges of one decision model: one request a row, and every answer under its own key."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+
+import httpx
+import numpy as np
+import pytest
+
+from judgewright.judges import (
+    Client,
+    Dataset,
+    JudgedDataset,
+    PromptError,
+    Registry,
+    Row,
+    Verdict,
+    judge,
+    judge_together,
+)
+from judgewright.judges.models import MemoryRecord, ModelSettings
+from judgewright.judges.models.decision_endpoint import DecisionEndpoint
+from judgewright.judges.models.question import DecisionApi, Question, State
+from judgewright.judges.simulated import DecisionOptions, Server, make_decisions_app
+
+TRIAD = [Registry().get(f"{name}") for name in ("context_relevance", "groundedness")]
+TRIAD.append(Registry().get("answer_relevance"))
+INPUTS = ("query", "passage", "source", "statement", "answer")
+APIS: tuple[DecisionApi, ...] = ("decisions", "systemone", "sglang")
+
+
+def answer(question: Question, state: State) -> list[float]:
+    """Return a distribution that a hash of the question and the state draws."""
+    told = json.dumps([question.instructions, state]).encode()
+    rng = np.random.default_rng(list(hashlib.blake2b(told).digest()))
+    return np.round(rng.dirichlet([1.0] * len(question.options)), 3).tolist()
+
+
+def rows_of(n: int) -> Dataset:
+    """Return rows with the inputs of all three."""
+    rows = (
+        Row(id=f"r{i}", inputs={name: f"{name} {i}" for name in INPUTS}, label=float(i % 4))
+        for i in range(n)
+    )
+    return Dataset.of(rows, labels=TRIAD[0].scale)
+
+
+def served(api: DecisionApi, script: tuple[str | None, ...] = ()) -> Server:
+    """Return such a server."""
+    options = DecisionOptions(model="m", script=script)
+    return Server(make_decisions_app(api, answer, options))
+
+
+def client_of(server: Server, api: DecisionApi, record: MemoryRecord) -> Client:
+    """Return a client of it, which waits for nothing between tries."""
+    model = DecisionEndpoint(
+        api=api, name="m", base_url=server.base_url, api_key=None, transport="plain"
+    )
+    return Client(model, settings=ModelSettings(api=api), record=record)
+
+
+def count(server: Server) -> int:
+    """Return how many requests came."""
+    base = server.base_url.removesuffix("/v1")
+    return httpx.get(f"{base}/stats", trust_env=False).json()["requests"]
+
+
+def scores(judged: JudgedDataset) -> list[float | None]:
+    """Return the score of each row; None without a verdict."""
+    return [one.score if isinstance(one, Verdict) else None for one in judged.answers]
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_the_rag_triad_over_fifty_rows_is_fifty_requests(api: DecisionApi) -> None:
+    """Each judge gets the answer to its own question, tokens are counted once a request, and asking
+    all again sends nothing.
+    """
+    record, rows = MemoryRecord(), rows_of(50)
+    with served(api) as server, client_of(server, api, record) as client:
+        together = judge_together(TRIAD, rows, client)
+        assert count(server) == 50
+        assert client.stats.calls == 150
+        billed = [one.tokens_in for judged in together for one in judged.answers]
+        assert sum(tokens > 0 for tokens in billed) == 50
+        assert [judged.judge for judged in together] == [f"{p.name}@{p.version}" for p in TRIAD]
+        assert [scores(one) for one in judge_together(TRIAD, rows, client)] == [
+            scores(one) for one in together
+        ]
+        assert count(server) == 50
+    assert len({tuple(scores(judged)) for judged in together}) == 3
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_judges_of_the_same_inputs_share_their_answers_with_bench(api: DecisionApi) -> None:
+    """The state is each judge's own, so that judging with one of them later sends nothing."""
+    one = TRIAD[1]
+    other = replace(one, criteria="Is the statement free of numbers?", name="numbers")
+    record, rows = MemoryRecord(), rows_of(20)
+    with served(api) as server, client_of(server, api, record) as client:
+        together = judge_together([one, other], rows, client)
+        alone = [judge(prompt, rows, client) for prompt in (one, other)]
+        assert count(server) == 20
+    assert [scores(judged) for judged in alone] == [scores(judged) for judged in together]
+
+
+def test_failed_requests_are_sent_again_and_many_questions_that_are_refused_singly() -> None:
+    """A 503 is tried again for all; where a server refuses several questions each goes alone."""
+    rows = rows_of(4)
+    with (
+        served("systemone") as plain,
+        client_of(plain, "systemone", MemoryRecord()) as client,
+    ):
+        expected = [scores(judged) for judged in judge_together(TRIAD, rows, client)]
+    script = ("503 after 0", "422", None, "503 after 0")
+    with (
+        served("systemone", script) as server,
+        client_of(server, "systemone", MemoryRecord()) as client,
+    ):
+        together = judge_together(TRIAD, rows, client)
+        # Of one row the 422 makes four requests of one; the two 503 are sent again.
+        assert count(server) == 4 + 3 + 2
+    assert [scores(judged) for judged in together] == expected
+
+
+def test_a_row_without_the_input_of_a_judge_is_refused_before_anything_is_sent() -> None:
+    """The error names the input."""
+    row = Row(id="r", inputs={"query": "q", "passage": "p"})
+    rows = Dataset.of([row], labels=TRIAD[0].scale)
+    with (
+        served("systemone") as server,
+        client_of(server, "systemone", MemoryRecord()) as client,
+    ):
+        with pytest.raises(PromptError, match="source"):
+            judge_together(TRIAD, rows, client)
+        assert count(server) == 0
