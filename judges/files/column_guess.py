@@ -34,7 +34,7 @@ from .rows_in_memory import RowSource
 LOOKED_AT = 200
 """Rows whose cells say what a column may be."""
 MOST_COLUMNS = 300
-_MOST_LABELS, _LONGEST_LABEL = 20, 40
+_MOST_LABELS, _LONGEST_LABEL, _LONGEST_CODE = 20, 40, 200
 _SHORT = 30
 """Characters from which a text is more than the name of a thing."""
 _ROLES = ("label", "id", "group")
@@ -42,7 +42,8 @@ _WHY = ("its name", "what its name may mean", "its contents alone")
 _EASTERN = re.compile("[\u3040-\u9fff]")
 _DIGIT = re.compile(r"\d")
 _CODE = re.compile(
-    r"(?![\[\u3040-\u9fff])\S*[\d_/@=]\S*|.*\.[a-z]{2,5}|[\W\d_]+|\[\{.(role|from|speaker|content)\b.*",
+    r"(?!\[|.*[\u3040-\u9fff])\S*[\d_/@=]\S*|.*\.[a-z]{2,5}|[\W\d_]+"
+    r"|\[\{.(role|from|speaker|content)\b.*",
     re.DOTALL,
 )
 """An address, a file, a code, a date, a conversation."""
@@ -257,7 +258,7 @@ def _kind(texts: Sequence[str], labels: Mapping[str, float | None]) -> Kind:
         return "label"
     if 2 * sum(number is not None for number in numbers) > len(texts):
         return "number"
-    if _most(texts, _CODE.fullmatch):
+    if _most(texts, lambda text: _CODE.fullmatch(text[:_LONGEST_CODE])):
         return "code"
     several = _most(texts, lambda text: " " in text or len(_EASTERN.findall(text)) > 3)
     return "text" if several else "words"

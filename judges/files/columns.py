@@ -4,7 +4,6 @@ metadata.
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import math
 import re
@@ -434,12 +433,8 @@ def near_names(column: str, names: Sequence[str]) -> list[str]:
     name the last part.
     """
     folded = column.casefold()
-    spellings = {name: (name.casefold(), name.rsplit(".", 1)[-1].casefold()) for name in names}
-    near = [name for name in names if spellings[name][1] == folded]
+    near = [name for name in names if name.rpartition(".")[2].casefold() == folded]
     near += [name for rank in (SAYS, MAY) for name in names if rank_of(name, column) == rank]
-    every = set[str]().union(*spellings.values())
-    for spelling in difflib.get_close_matches(folded, every, n=3):
-        near += [name for name in names if spelling in spellings[name]]
     return list(dict.fromkeys(near))[:3]
 
 
