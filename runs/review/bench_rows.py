@@ -120,4 +120,4 @@ def _people(judged: JudgedDataset, row: Row) -> str:
 def _judge(judged: JudgedDataset, verdict: Verdict) -> str:
     if judged.scale.kind == "choice":
         return judged.scale.name(verdict.score)
-    return f"{'yes' if verdict.positive else 'no'} ({verdict.score:g})"
+    return f"{'yes' if verdict.positive else 'no'} ({round(verdict.score, 3):g})"

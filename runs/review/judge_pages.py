@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from ...judges import InputError
+from ...judges import InputError, JudgePrompt
+from ...judges.asked_question import AskedQuestion
 from ...judges.prompt import check_name
 from ...judges.prompt_tags import USUAL
 from ...optimize.word_diff import diff_prompts, prompt_parts
@@ -18,6 +19,7 @@ from ..actions.keep_judge import make_current, put_label
 from ..reports.numbers import BRIEF
 from ..reports.versions_chart import MeasuredVersion, versions_chart
 from .app_state import AppState
+from .errors import words_of
 from .forms import field_of
 from .judge_history import VersionHistory, judge_history
 from .paged import Paged
@@ -59,12 +61,21 @@ def judge(state: AppState, request: Request) -> Response:
         page=page,
         kept=[one.node.version for one in history if one.node.kept],
         current=current,
+        question=_question(current) if current else "",
         parts=prompt_parts(current) if current else (),
         tags={tag.label: tag.version for tag in registry.tags(name)} if is_registered else {},
         offered=USUAL,
         brief=SHOWN,
         **_over_versions(history, asked),
     )
+
+
+def _question(prompt: JudgePrompt) -> str:
+    """Return the judge as a decision model is asked, or why none can be."""
+    try:
+        return AskedQuestion(prompt=prompt, api="decisions").describe()
+    except InputError as error:
+        return words_of(error)
 
 
 def chart(state: AppState, request: Request) -> Response:

@@ -100,7 +100,7 @@ def _item(judged: JudgedDataset, row: Row, answer: Answer) -> RowItem:
 def _in_words(judged: JudgedDataset, grade: float, *, positive: bool) -> str:
     if judged.scale.kind == "choice":
         return judged.scale.name(grade)
-    return f"{'yes' if positive else 'no'} ({grade:g})"
+    return f"{'yes' if positive else 'no'} ({round(grade, 3):g})"
 
 
 def _hashed(names: list[bytes]) -> np.ndarray[Any, np.dtype[np.uint64]]:

@@ -176,6 +176,8 @@ def test_a_diff_that_cannot_be_taken_in_parts_is_accepted_whole_or_not_at_all(
     assert 'name="comment-1"' not in shown
     assert "takes it and" not in shown, "there is nothing left to take"
     history = desk.get("/judges/groundedness").text
+    assert "As a question of a decision model" in history
+    assert "# not sent: " in history
     assert f"accepted by Ada, {moment(decided.review_times[-1])}" in history, (
         "when it was, and not when it was found"
     )
