@@ -396,10 +396,11 @@ def refuse_missing(
         inside = [name for name in names if name.startswith(f"{column}.")]
         if inside:
             state = f"the column {column!r} is an object with the fields {_listed(inside)}"
-        meant = guessed.column_of(column) if guessed else ""
-        near = [meant] if meant else near_names(column, names)
+        guesses = guessed.guesses if guessed else ()
+        meant = next((one.candidates for one in guesses if one.role == column), ())
+        near = meant or near_names(column, names)[:1]
         if near:
-            state += f" (did you mean {near[0]!r}?)"
+            state += f" (did you mean {' or '.join(map(repr, near))}?)"
             option = option.replace("COLUMN", near[0])
         states.append(state)
         options.append(option)

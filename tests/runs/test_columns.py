@@ -118,6 +118,7 @@ def test_what_is_in_doubt_is_asked_by_itself(place: Path) -> None:
     bench = ("bench", "groundedness", "two.csv", "--model", "simulated", "--out", "out.jsonl")
     code, shown = at_a_terminal(place, *bench, answers="reply\ny\n")
     assert "NOT SURE: 'reply' or 'answer'" in shown
+    assert "did you mean 'reply' or 'answer'?" in shown
     assert "Which column is statement?" in shown
     assert code == 0
     [first, *_] = (place / "out.jsonl").read_text().splitlines()
