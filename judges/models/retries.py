@@ -128,8 +128,8 @@ def outage(error: ModelError) -> ModelError:
 def too_late(base_url: str, seconds: float) -> ModelError:
     """Return the error of a try that was not answered in time."""
     hint = (
-        "raise `timeout` of the model in models.yaml, or ask for less at a time: --max-tokens,"
-        " --concurrency 1"
+        "raise `timeout` of the model in models.yaml, or ask for less at a time: --max-tokens of a"
+        " verdict, optimizer_max_tokens there of other replies, --concurrency 1"
     )
     return ModelError(
         f"no answer from {base_url} within {seconds:g} s", retryable=True, late=True, hint=hint

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...judges import InputError, WorkspaceError
+from .bank_rows import BANKED
 from .ledger import (
     ASKED,
     SHARED,
@@ -305,11 +306,12 @@ class _Opened:
         return self.refused, self.overlap.rows
 
     def describe(self) -> str:
-        """Say how many rows were open to which run."""
+        """Say how many rows were open to which run, or bank of cases."""
         groups = f"{self.overlap.groups:,} {'group' if self.overlap.groups == 1 else 'groups'}"
         seen = "were open to" if not self.edited else "are, though edited, rows that were open to"
+        who = "a bank of" if self.run_id.startswith(BANKED) else "run"
         return (
-            f"{self.overlap.rows:,} of the {self.of:,} sealed rows (in {groups}) {seen} run"
+            f"{self.overlap.rows:,} of the {self.of:,} sealed rows (in {groups}) {seen} {who}"
             f" {self.run_id}"
         )
 

@@ -197,7 +197,7 @@ def _subject(run: RunSummary) -> tuple[str, str, str]:
     if run.answer is not None:
         answer = run.answer
         return answer.data, f"{answer.before} → {answer.after}", answer.model or ""
-    name, version = (str(config.get(key, "")) for key in ("judge", "version"))
+    name, version = (str(config.get(key) or "") for key in ("judge", "version"))
     judge = f"{name}@{version}" if name and version and "@" not in name else name
     if run.record.kind == "optimize":
         judge = f"{run.before.name}@{run.before.version}"

@@ -86,6 +86,15 @@ def test_the_list_says_what_each_run_was_about(
     assert "1 more; --limit shows them" in run(capsys, "runs", "list", "--limit", "1")
 
 
+def test_the_list_has_nothing_where_a_run_names_no_judge(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A reading of an objective that nobody confirmed is about no rows and no judge."""
+    run(capsys, "loss", "write", "do not call unsupported statements good", "--model", "simulated")
+    [_, _, reading] = run(capsys, "runs", "list").splitlines()
+    assert reading.split()[1:] == ["reading", "failed", "simulated"]
+
+
 def test_the_slices_of_a_bench_are_those_of_its_verdicts(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

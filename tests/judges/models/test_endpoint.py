@@ -202,6 +202,8 @@ def test_calls_that_began_later_have_the_same_time(fake, ask_for):
 
     *late, cancelled, later = asyncio.run(run())
     assert all("no answer from" in str(outcome) for outcome in (*late, later))
+    assert isinstance(later, ModelError)
+    assert "optimizer_max_tokens there of other replies" in (later.hint or "")
     assert isinstance(cancelled, asyncio.CancelledError)
 
 

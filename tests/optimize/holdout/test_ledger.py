@@ -210,6 +210,14 @@ def test_a_run_with_the_same_rows_and_split_is_never_refused() -> None:
     assert sizes == (len(parts.train) + len(parts.validation), len(parts.holdout))
 
 
+def test_rows_of_a_bank_are_not_said_to_have_been_open_to_a_run() -> None:
+    """The ledger has them under the name of the bank."""
+    ledger = MemoryLedger()
+    ledger.remember("decided cases (a1)", open=known(range(40)), sealed={})
+    with pytest.raises(InputError, match=r"were open to a bank of decided cases \(a1\);"):
+        ledger.remember("second", open=RowFingerprints(), sealed={"k": known(range(30, 70))})
+
+
 def test_rows_that_were_open_are_no_holdout() -> None:
     """Refused with their number and the run, and nothing is entered; allowed, the look says so."""
     ledger = MemoryLedger()
