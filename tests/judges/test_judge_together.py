@@ -120,8 +120,8 @@ def test_failed_requests_are_sent_again_and_many_questions_that_are_refused_sing
         client_of(server, "systemone", MemoryRecord()) as client,
     ):
         together = judge_together(TRIAD, rows, client)
-        # Of one row the 422 makes four requests of one; the two 503 are sent again.
-        assert count(server) == 4 + 3 + 2
+        # Two 503 are sent again; the row that got the 422 makes four requests at most.
+        assert 4 + 2 < count(server) <= 4 + 3 + 2
     assert [scores(judged) for judged in together] == expected
 
 
