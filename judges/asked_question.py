@@ -65,7 +65,15 @@ class AskedQuestion:
         """What carries the question."""
         return self.question.message(self.api)
 
-    @property
+    @cached_property
+    def _good(self) -> tuple[int, ...]:
+        """The places of the grades that are positive."""
+        scale = self.prompt.scale
+        if scale.kind == "probability":
+            return (0,) if scale.low_is_good else (1,)
+        return tuple(place for place, grade in enumerate(scale.levels) if scale.positive(grade))
+
+    @cached_property
     def scale(self) -> OutputScale:
         """The scale of the verdicts."""
         return verdict_scale(self.prompt.scale)
@@ -132,19 +140,11 @@ class AskedQuestion:
 
     def _decide(self, distribution: Sequence[float]) -> tuple[float, float]:
         """Return score and confidence."""
-        scale = self.prompt.scale
-        if scale.kind == "choice":
+        if self.prompt.scale.kind == "choice":
             best = max(range(len(distribution)), key=distribution.__getitem__)
             return float(best), distribution[best]
-        if scale.kind == "probability":
-            positive = distribution[0] if scale.low_is_good else distribution[1]
-        else:
-            positive = sum(
-                share
-                for grade, share in zip(scale.levels, distribution, strict=True)
-                if scale.positive(grade)
-            )
-        positive = min(positive, 1.0)  # sums of shares may end a digit above
+        # Sums of shares may end a digit above 1.
+        positive = min(sum([distribution[place] for place in self._good]), 1.0)
         return positive, max(positive, 1.0 - positive)
 
 

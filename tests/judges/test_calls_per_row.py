@@ -7,6 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from judgewright.judges import BINARY, Client, Completion, Dataset, Registry, Request, Row, judge
+from judgewright.judges.models import ModelSettings
+from judgewright.judges.models.decision_endpoint import DecisionEndpoint
+from judgewright.judges.models.question import DecisionApi, Question
+from judgewright.judges.simulated import DecisionOptions, Server, make_decisions_app
 
 from ..function_calls import count_calls
 
@@ -62,3 +66,24 @@ def test_a_judged_row_costs_no_more_calls(
         f"{per_row:.0f} calls of functions a judged row, {request.node.callspec.id}; at most {most}"
     )
     assert most / 2 < per_row <= most
+
+
+@pytest.mark.parametrize("api", ["decisions", "systemone", "sglang"])
+def test_a_stored_decision_costs_little_more_than_a_stored_reply(api: DecisionApi) -> None:
+    """At most 1.3 times the calls of functions; `benchmarks/stored_calls.py` measures the CPU."""
+    prompt, dataset = Registry().get("groundedness"), made(200)
+
+    def shares(question: Question, _: object) -> list[float]:
+        return [1.0 / len(question.options)] * len(question.options)
+
+    counts: list[int] = []
+    app = make_decisions_app(api, shares, DecisionOptions(model="m"))
+    with Server(app) as server:
+        address = {"name": "m", "base_url": server.base_url, "api_key": None, "transport": "plain"}
+        decides = DecisionEndpoint(api=api, **address)
+        for model, kind in ((Instant(), None), (decides, api)):
+            with Client(model, settings=ModelSettings(api=kind)) as client:
+                for _ in range(2):
+                    judge(prompt, dataset, client)
+                counts.append(count_calls(lambda: judge(prompt, dataset, client)))
+    assert counts[1] <= 1.3 * counts[0]
