@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .arguments import Rows as Rows  # `Labels.write` returns it
+from .arguments import load_rows
 from .printed import Listed, Printed, Tabular
 
 if TYPE_CHECKING:
@@ -75,14 +76,14 @@ class Bench(Tabular):
         from .reports.terminal_report import say_benchmark
 
         say_benchmark(
-            self.benchmark,
+            self.benchmark.to_json(),
             title=self.title,
             headline=True,
             summary=self.summary,
             notes=self.notes,
         )
         for value, part in self.by.items():
-            say_benchmark(part, title=value, brief=True)
+            say_benchmark(part.to_json(), title=value, brief=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -451,8 +452,7 @@ class Labels(Printed):
 
         with Workspace(self.workspace) as workspace:
             export_labels(read_queues(workspace, [self.queue]), Path(path))
-        names = ("label", "id", "group", "limit", "label_scale")
-        return Rows.of(Path(path), dict.fromkeys(names) | {"columns": {}, "skip_incomplete": False})
+        return load_rows(path)
 
     def __repr__(self) -> str:
         return (

@@ -154,7 +154,7 @@ def _say(
     from ..reports.terminal_report import say_benchmark, say_macro
 
     say_benchmark(
-        result.benchmark,
+        result.benchmark.to_json(),
         title=title,
         headline=options.metrics == "few",
         summary=result.summary,
@@ -162,7 +162,7 @@ def _say(
         data=data,
     )
     for value, part in result.by.items():
-        say_benchmark(part, title=f"{options.by} = {value}", brief=True)
+        say_benchmark(part.to_json(), title=f"{options.by} = {value}", brief=True)
     if options.by is not None and result.macro:
         say_macro(result.macro, column=options.by)
     if result.claims is not None:

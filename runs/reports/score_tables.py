@@ -25,7 +25,7 @@ published says others.
 def say_score(score: Score, *, title: str) -> None:
     """Print one judge's figures, and a line for each value of the column."""
     notes = score.judged.dataset.notes
-    say_benchmark(score.benchmark, title=title, summary=score.summary, notes=notes)
+    say_benchmark(score.benchmark.to_json(), title=title, summary=score.summary, notes=notes)
     if score.by is None:
         return
     say_macro(score.macro, column=score.by)

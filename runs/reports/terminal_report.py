@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from ...judges import Benchmark
 from ...judges.metrics import headline_metrics
 from ...judges.metrics.macro_average import MacroMean
 from ...optimize.events import (
@@ -30,40 +29,6 @@ if TYPE_CHECKING:
 
 
 def say_benchmark(
-    benchmark: Benchmark,
-    *,
-    title: str,
-    brief: bool = False,
-    headline: bool = False,
-    summary: FirstFigure | None = None,
-    notes: Sequence[str] = (),
-    data: str = "",
-) -> None:
-    """Print a benchmark: sentences, what was scored, the confusion table and the metrics.
-
-    Args:
-        benchmark: What was measured.
-        title: Of what.
-        brief: Whether it is a part of the rows, of which a few metrics are printed and no confusion
-            table.
-        headline: Whether the four metrics of `headline_metrics` are printed, and how to see the
-            others.
-        summary: What is said first; what the benchmark alone tells unless given.
-        notes: What is to be known of the rows and of the calls.
-        data: The file of the rows.
-    """
-    _say_measured(
-        benchmark.to_json(),
-        title=title,
-        brief=brief,
-        headline=headline,
-        summary=summary,
-        notes=notes,
-        data=data,
-    )
-
-
-def _say_measured(
     body: Payload,
     *,
     title: str,
@@ -74,6 +39,20 @@ def _say_measured(
     notes: Sequence[str] = (),
     data: str = "",
 ) -> None:
+    """Print a benchmark: sentences, what was scored, the confusion table and the metrics.
+
+    Args:
+        body: What was measured, as `Benchmark.to_json` writes it.
+        title: Of what.
+        brief: Whether it is a part of the rows, of which a few metrics are printed and no confusion
+            table.
+        headline: Whether the four metrics of `headline_metrics` are printed, and how to see the
+            others.
+        in_run: Whether it is an event of a run.
+        summary: What is said first; what the benchmark alone tells unless given.
+        notes: What is to be known of the rows and of the calls.
+        data: The file of the rows.
+    """
     names: Sequence[str] = ordered_metrics(body["metrics"])
     if brief:
         names = [name for name in brief_of(body) if name in names]
@@ -114,7 +93,7 @@ def say_event(event: RunEvent) -> None:
     """Print one event of a run; a kind that is not for people prints nothing."""
     if isinstance(event, Benchmarked):
         title = "1. Benchmark: the judge as it is, on training and validation rows"
-        _say_measured(event.benchmark, title=title, in_run=True)
+        say_benchmark(event.benchmark, title=title, in_run=True)
     elif event.kind in _PRINTED:
         say_template(event.kind, event=event)
 

@@ -4,11 +4,10 @@ and kept.
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..actions.plan import Span, plan_run
+from ..actions.plan import plan_run
 from ..actions.read_objective import saved_slices
 from ..config.environment import Environment
 from ..reports.plan_report import detectable_in_words
@@ -34,25 +33,8 @@ def planned_body(
         InputError: The run could not start: the data, a name or the split cannot be used.
     """
     planned = plan_run(workspace, config, environment)
-    return {
-        "simulated": planned.simulated,
-        "objective": planned.objective.describe(),
-        "takes": {
-            name: _span(span)
-            for name, span in (("calls", planned.calls), ("tokens", planned.tokens))
-        },
-        "money": _span(planned.money),
-        "reason": planned.money.reason,
-        "budget": planned.budget,
-        "shows": detectable_in_words(planned.detectable, sum(planned.sizes.values())),
-        "sizes": planned.sizes,
-        "lines": [asdict(line) | {"likely": line.likely} for line in planned.lines],
-        "notes": list(planned.notes),
-    }
-
-
-def _span(span: Span) -> list[float | None]:
-    return [span.likely, span.at_most]
+    shows = detectable_in_words(planned.detectable, sum(planned.sizes.values()))
+    return {**planned.to_json(), "objective": planned.objective.describe(), "shows": shows}
 
 
 def stamp_of_plan(

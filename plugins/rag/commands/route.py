@@ -161,11 +161,12 @@ def _say(routed: Routed, name: str, options: RouteOptions) -> None:
             ("source", "questions"), [(source, f"{n:,}") for source, n in routed.chosen.items()]
         )
         return
-    say_benchmark(routed.first, title="the nearest source is taken, no model is asked", brief=True)
-    say_benchmark(routed.benchmark, title="the judge chooses")
+    nearest = "the nearest source is taken, no model is asked"
+    say_benchmark(routed.first.to_json(), title=nearest, brief=True)
+    say_benchmark(routed.benchmark.to_json(), title="the judge chooses")
     if routed.confused:
         say("\nmost often confused")
         lines = [(ours, its, f"{n:,}") for ours, its, n in routed.confused]
         say_table(("people", "the judge", "questions"), lines, left=2)
     for value, part in routed.by.items():
-        say_benchmark(part, title=f"{options.by} = {value}", brief=True)
+        say_benchmark(part.to_json(), title=f"{options.by} = {value}", brief=True)
