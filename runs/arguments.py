@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 from ..judges.errors import InputError
 from .printed import Printed
@@ -253,7 +253,8 @@ def guards_of(guard: Guards) -> tuple[str, ...]:
     if isinstance(guard, str):
         return (guard,)
     if isinstance(guard, Mapping):
-        return tuple(f"{metric}:-{abs(loss):g}" for metric, loss in guard.items())
+        losses = cast("Mapping[str, float]", guard)
+        return tuple(f"{metric}:-{abs(loss):g}" for metric, loss in losses.items())
     return tuple(guard or ())
 
 

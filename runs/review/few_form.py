@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from ...optimize.events import JudgeMeasured
 from ..actions.reach import Reach, reach_of_run
 from ..actions.run_summary import RunSummary
+from ..labels.session import login_name
 from ..reports.few_labels import few_labels, label_command, rows_to_label
 from .app_state import AppState
 from .data_files import DATA_ENDINGS
@@ -38,17 +38,9 @@ def few_values(state: AppState, run: RunSummary) -> dict[str, Any]:  # Any: what
         "label_rows": min(rows, reach["unlabelled"]) if offered and measured else rows,
         "label_data": path.relative_to(root).as_posix() if offered else "",
         "label_command": label_command(reach, path.name),
-        "annotator": login(),
+        "annotator": login_name(),
     }
 
 
 def _as_json(reach: Reach | None) -> dict[str, Any] | None:
     return None if reach is None else asdict(reach)
-
-
-def login() -> str:
-    """Return the login name; empty for a user without a name, as in some containers."""
-    try:
-        return getpass.getuser()
-    except (KeyError, ImportError, OSError):
-        return ""

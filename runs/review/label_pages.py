@@ -17,13 +17,12 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 
 from ...judges import InputError, OutputScale, WorkspaceError
 from ..labels.queue import FLIPS, KIND
-from ..labels.session import LabelSession
+from ..labels.session import LabelSession, login_name
 from ..reports.label_screen import REASONS, AnswerKeys
 from ..store.journal import RunRecord
 from ..store.labels import LabelStore, counting_records
 from .app_state import AppState, is_large
 from .data_files import DATA_ENDINGS, find_data_files, resolve_data_file
-from .few_form import login
 from .forms import field_of
 from .make_queue import NewQueue, make_queue, write_labels
 from .paged import Paged
@@ -64,7 +63,7 @@ def queues(state: AppState, request: Request) -> Response:
         endings=DATA_ENDINGS,
         judges=state.workspace.registry.names(),
         shares=SHARES,
-        annotator=login(),
+        annotator=login_name(),
     )
 
 
