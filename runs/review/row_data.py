@@ -45,7 +45,7 @@ from .row_pages import (
     write_row_pages,
 )
 
-FORMAT = 12
+FORMAT = 13
 """Raised when the same rows are told otherwise."""
 ReadRun = Callable[[str], RunRecord]
 """Returns a run by its id."""
