@@ -36,8 +36,8 @@ class Cascade:
     high: float
     """The ends of the band, which belong to it: probabilities as the fast model gives them, before
     any calibration."""
-    share: float | None = None
-    """Share of the rows that lay in the band where it was chosen; plans are priced by it."""
+    share: float = 1.0
+    """Of the rows that lay in the band where it was chosen; plans are priced by it."""
 
     def __post_init__(self) -> None:
         if not self.model.strip() or "@" in self.model or "://" in self.model:
@@ -45,7 +45,7 @@ class Cascade:
                 f"cascade: model {self.model!r} is not the name of a model",
                 hint="a judge's file says no address: judgewright models add NAME --base-url URL",
             )
-        if not 0 <= self.low <= self.high <= 1 or not 0 <= (self.share or 0) <= 1:
+        if not 0 <= self.low <= self.high <= 1 or not 0 <= self.share <= 1:
             raise PromptError(
                 f"cascade: {self.low:g} to {self.high:g} is no band, or {self.share} no share",
                 hint="write probabilities, such as low: 0.2 and high: 0.8",
@@ -80,14 +80,8 @@ def judge_in_cascade(
     client: Client,
     ask: Callable[[Dataset, Client], JudgedDataset],
 ) -> JudgedDataset:
-    """Judge rows with the fast model, then those in the band with the slow one; a row that either
-    fails on is unscored.
-
-    Args:
-        cascade: Who is asked where.
-        dataset: The rows.
-        client: Of the fast model; it opens that of the slow one.
-        ask: Judges rows with one of them.
+    """Judge rows with the fast model, whose client opens the slow one, then those in the band with
+    that, each time by `ask`; a row that either fails on is unscored.
 
     Raises:
         InputError: The client cannot open the slow model, or this user has not named it.

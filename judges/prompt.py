@@ -128,9 +128,7 @@ class JudgePrompt:
             require_cases(self.cases, self.name, self.inputs, self.scale)
         if self.cascade is not None and self.scale.kind == "choice":
             raise PromptError(
-                f"prompt {self.name!r}: a choice has no cascade, as no probability says that a row"
-                " is good",
-                hint="take cascade out",
+                f"prompt {self.name!r}: a choice has no cascade: no probability says what is good"
             )
 
     def __repr__(self) -> str:

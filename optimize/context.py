@@ -15,7 +15,6 @@ from ..judges import (
     JudgePrompt,
     Progress,
     Splits,
-    Unscored,
 )
 from ..judges.claims import judge_as
 from ..judges.models import unwatched
@@ -108,10 +107,7 @@ def judge_rows(
         repeat=repeat,
         progress=lambda progress: services.watch(doing, progress),
     )
-    unpaid = sum(
-        isinstance(answer, Unscored) and answer.reason == "budget" for answer in judged.answers
-    )
-    if unpaid:
+    if unpaid := judged.unscored.get("budget"):
         raise BudgetSpent(
             f"the budget ended while judging ({doing}): {unpaid} rows are left",
             hint="resume with a larger --budget",

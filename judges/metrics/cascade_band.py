@@ -61,8 +61,8 @@ def choose_band(
     """Choose where a slow judge is asked, on rows that both have judged.
 
     Args:
-        fast: The fast judge's verdicts, under the rule that decides outside the band.
-        slow: The slow judge's on the same rows.
+        fast: Verdicts under the rule that decides outside the band.
+        slow: Verdicts on the same rows.
         agreement: The accuracy to reach at least cost; without a `cost` either, the slow judge's.
         cost: The US dollars for a thousand rows at which accuracy is to be best.
 

@@ -19,7 +19,6 @@ from ...judges import (
     JudgePrompt,
     JudgeSettings,
     Shares,
-    Unscored,
     judge,
 )
 from ...judges.cascade import Cascade
@@ -31,6 +30,7 @@ from ...judges.metrics.reliability_bins import Bin, bins_of_verdicts
 from ...judges.models import Watch, unwatched
 from ...judges.registry import KeptRule
 from ...optimize.holdout.ledger import remember_split, split_with_memory
+from ...optimize.options import option
 from ..config.command_options import ModelOptions
 from ..config.environment import Environment
 from ..store.banks import hidden_notes, hide_sealed, keep_banks
@@ -38,30 +38,25 @@ from ..store.ledger import HoldoutLedger
 from ..store.run_clients import start_run_client
 from ..store.sealed_rows import SEAL_FIRST, read_open
 from ..store.workspace import Workspace
-from .keep_judge import keep_judge
+
+_fit = partial(option, "Calibration")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WantedCascade:
-    """The slow model that is to be asked where it serves best; see `choose_band`."""
+@dataclass(frozen=True, kw_only=True)
+class CascadeOptions:
+    """Who is to be asked second, and what its band is for; see `choose_band`."""
 
-    model: str
-    agreement: float | None = None
-    cost: float | None = None
-
-    def __post_init__(self) -> None:
-        Cascade(model=self.model, low=0, high=1)  # an address is refused before anybody is asked
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptCascade:
-    """A judge with a cascade whose band was chosen, as it was kept."""
-
-    prompt: JudgePrompt
-    spec: str
-    """What commands call it."""
-    path: str
-    band: ChosenBand
+    cascade: str | None = _fit(
+        None, "Also choose the band in which this slow model decides.", metavar="MODEL"
+    )
+    agreement: float | None = _fit(
+        None,
+        "The share of rows to decide as people do, at least cost [default: the slow model's].",
+        kind="number",
+    )
+    cost: float | None = _fit(
+        None, "Dollars for a thousand rows, for which agreement is to be best.", kind="number"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +72,9 @@ class CalibrationRun:
     notes: tuple[str, ...]
     """On the split."""
     stats: ClientStats
-    cascade: KeptCascade | None = None
+    band: ChosenBand | None = None
+    cascade: JudgePrompt | None = None
+    """The version that was kept with the band."""
 
     @property
     def reliability(self) -> tuple[list[Bin], list[Bin]]:
@@ -91,10 +88,11 @@ class CalibrationRun:
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `calibrate --json` prints."""
         before, after = self.reliability
-        out: dict[str, Any] = {}  # Any: JSON
+        chosen: dict[str, Any] = {}  # Any: JSON
         if self.cascade is not None:
-            out["cascade"] = {"judge": self.cascade.spec, **as_json(self.cascade.band)}
-        return out | {
+            version = f"{self.cascade.name}@{self.cascade.version}"
+            chosen = {"cascade": {"judge": version, **as_json(self.band)}}
+        return chosen | {
             "run": self.run_id,
             "judge": self.kept.judge,
             "model": self.kept.model,
@@ -125,7 +123,7 @@ def run_calibration(
     metric: str,
     method: Method,
     shares: Shares | None,
-    wanted: WantedCascade | None = None,
+    wanted: CascadeOptions | None = None,
     watch: Watch = unwatched,
 ) -> CalibrationRun:
     """Judge the validation rows, fit a decision rule on them, and keep it beside the prompt's
@@ -163,11 +161,14 @@ def run_calibration(
         "confidence": settings.confidence,
     }
     config |= {"metric": metric, "method": method, "data_hash": dataset.content_hash}
-    config |= {"shares": list(parts.shares)} | ({"cascade": wanted.model} if wanted else {})
-    chosen = None
+    config |= {"shares": list(parts.shares)}
+    slow_name = None if wanted is None else wanted.cascade
+    slow = band = chosen = None
     with start_run_client(workspace, "calibrate", config, models, environment) as (run_id, client):
         remember_split(ledger, run_id, parts)
-        slow = None if wanted is None else client.second(wanted.model)
+        if slow_name is not None:
+            Cascade(model=slow_name, low=0, high=1)  # an address is refused
+            slow = client.second(slow_name)
         judged = _judge_all(prompt, rows, client, settings, watch)
         calibrated = calibrate(judged, metric=metric, method=method)
         rule = KeptRule(
@@ -190,7 +191,7 @@ def run_calibration(
             band = choose_band(
                 calibrated.judged_after, alone, agreement=wanted.agreement, cost=wanted.cost
             )
-            chosen = _keep_cascade(workspace, prompt, wanted.model, band, rule)
+            chosen = _keep_cascade(workspace, prompt, slow_name or "", band, rule)
     return CalibrationRun(
         run_id=run_id,
         calibrated=calibrated,
@@ -199,6 +200,7 @@ def run_calibration(
         shares=parts.shares,
         notes=notes,
         stats=client.stats,
+        band=band,
         cascade=chosen,
     )
 
@@ -208,8 +210,7 @@ def _judge_all(
 ) -> JudgedDataset:
     progress = partial(watch, f"validation rows, {client.model.name}")
     judged = judge(prompt, rows, client, settings=settings, progress=progress)
-    reasons = [answer.reason for answer in judged.answers if isinstance(answer, Unscored)]
-    if unpaid := reasons.count("budget"):
+    if unpaid := judged.unscored.get("budget"):
         raise BudgetSpent(
             f"the budget ended before {unpaid} rows were judged",
             hint="try again with a larger --budget",
@@ -220,13 +221,12 @@ def _judge_all(
 
 def _keep_cascade(
     workspace: Workspace, prompt: JudgePrompt, model: str, band: ChosenBand, rule: KeptRule
-) -> KeptCascade:
+) -> JudgePrompt:
     """Keep a version with the band, and with the rule that decides outside it."""
     at = band.point
     cascade = Cascade(model=model, low=at.low, high=at.high, share=round(at.share, 4))
     note = f"{model} decides {at.share:.1%} of the rows, from {at.low:.4g} to {at.high:.4g}"
     new = replace(prompt, cascade=cascade, parent=prompt.version, note=note)
-    path, spec = keep_judge(workspace, new, None)
     own = {"judge": f"{new.name}@{new.version}"}
     workspace.registry.keep_rule(new, rule.model_copy(update=own))
-    return KeptCascade(prompt=new, spec=spec, path=path, band=band)
+    return new

@@ -24,7 +24,6 @@ from ...judges import (
     JudgePrompt,
     JudgeSettings,
     SealedRows,
-    Unscored,
 )
 from ...judges.claims import ClaimSettings, judge_as
 from ...judges.judge import require_answers
@@ -328,8 +327,7 @@ def ask_rows(
         repeat=repeat,
         progress=lambda progress: model.watch(doing, progress),
     )
-    reasons = [answer.reason for answer in judged.answers if isinstance(answer, Unscored)]
-    if unpaid := reasons.count("budget"):
+    if unpaid := judged.unscored.get("budget"):
         hint = (
             "ask again with a larger --budget; the answers that came are kept, and so is the look"
         )

@@ -185,6 +185,8 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateM
     holdout = SealedRows(dataset, name="holdout", groups=groups)
     question = {**model.question(), "holdout": holdout.content_hash}
     question |= {**two.versions(), **terms.to_json()}
+    for name in {one.cascade.model for one in (before, after) if one.cascade is not None}:
+        question[f"slow {name}"] = model.environment.settings(name).answering()
     notes = [*dataset.notes, *filter(None, (evidence.note,)), *hidden_notes(before, after)]
     for one in (before, after):
         rule = two.rules.get(one.version)

@@ -215,6 +215,12 @@ def _rates(
         prices = Prices(environment.prices, environment.settings(names[who]).price)
         via = writer_via if who == "optimizer" else config.via
         rates[what] = _Rate.of(models[who], prices, via, *size)
+    if (cascade := planned.prompt.cascade) is not None:
+        slow = open_model(cascade.model, environment)
+        prices = Prices(environment.prices, environment.settings(cascade.model).price)
+        for what in ("judge", _WITH_CASES):
+            second = _Rate.of(slow, prices, "live", sizes[what][0], VERDICT_TOKENS)
+            rates[what] = rates[what].then(second, cascade.share)
     return models, summary, rates
 
 
@@ -284,6 +290,18 @@ class _Rate:
     tokens_out: float
     dollars: float | None
     """None where no price is known."""
+    calls: float = 1.0
+    """More than one where a slow model is asked about some rows too."""
+
+    def then(self, slow: _Rate, share: float) -> _Rate:
+        """Return what it takes to ask a slow model besides, about a share of the rows."""
+        unknown = self.dollars is None or slow.dollars is None
+        return _Rate(
+            tokens_in=self.tokens_in + share * slow.tokens_in,
+            tokens_out=self.tokens_out + share * slow.tokens_out,
+            dollars=None if unknown else (self.dollars or 0) + share * (slow.dollars or 0),
+            calls=1 + share,
+        )
 
     @classmethod
     def of(
@@ -312,7 +330,7 @@ def _spans(lines: Sequence[Asked] | None, rates: Mapping[str, _Rate]) -> tuple[S
     dollars = [price for price in prices if price is not None]
     if len(dollars) == len(prices):
         money = _span(lines, dollars)
-    return _span(lines, [1.0] * len(lines)), _span(lines, sizes), money
+    return _span(lines, [rate.calls for _, rate in paired]), _span(lines, sizes), money
 
 
 def _span(lines: Sequence[Asked], of_a_call: Sequence[float]) -> Span:
@@ -399,6 +417,11 @@ def _notes(planned: PlannedRun) -> tuple[str, ...]:
         f"a verdict is taken to have {_verdict_tokens(planned)} tokens",
     ]
     notes.append("answers that the workspace has already cost nothing and are not taken off")
+    if (cascade := planned.prompt.cascade) is not None:
+        notes.append(
+            f"{cascade.model} is taken to be asked about {cascade.share:.0%} of the rows, at most"
+            " too; a new wording moves the probabilities: choose the band again for it"
+        )
     if planned.settings.claims is not None:
         texts = [row.inputs[FIELD] for row in planned.dataset.rows]
         sentences = sum(len(split_sentences(text)) for text in texts) / max(len(texts), 1)

@@ -99,6 +99,10 @@ def prepare_run(workspace: Workspace, config: RunConfig, environment: Environmen
         open_exchange(workspace, model, via, config, environment)
     check_engine(config)
     environment = environment.naming(*config.named_models)
+    asked = config.named_models
+    if prompt.cascade is not None:
+        environment.require_own(prompt.cascade.model, who="the judge's cascade")
+        asked = (*asked, prompt.cascade.model)
     config = _for_decisions(config, environment)
     _require_effect(config, environment)
     named = {name: getattr(config, name) for name in ("data", "exchange", "holdout", "audited")}
@@ -114,7 +118,7 @@ def prepare_run(workspace: Workspace, config: RunConfig, environment: Environmen
         slice=named_slice(config.slice, slices),
         rule=kept_rule.rule.to_json() if kept_rule else config.rule,
         model_settings=config.model_settings
-        or {name: environment.settings(name).answering() for name in config.named_models},
+        or {name: environment.settings(name).answering() for name in asked},
     )
     config = replace(config, identity=identify(config, dataset, environment))
     return PreparedRun.of(config, dataset, environment)

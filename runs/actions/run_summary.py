@@ -461,21 +461,22 @@ def recorded_verdicts(
     started = run.started
     model = Recorded(name=started.model, endpoint=started.endpoints[0], simulated=started.simulated)
     answering = (run.config.model_settings or {}).get(run.config.model, {})
-    own = ModelSettings().answering_as(answering)
-    record = CallStore(workspace.database, run.run_id)
-    opened = opened_by_record(workspace, record)
-    with Client(model, settings=own, record=record, **opened) as client:
+    with recorded_client(workspace, run.run_id, model, answering) as client:
         return judge_as(
             prompt, rows, client, settings.claims, settings=settings.judge, rule=settings.rule
         )
 
 
-def opened_by_record(
-    workspace: Workspace, record: CallStore
-) -> dict[str, Any]:  # Any: arguments of `Client`
-    """Return how a client opens the models of decided cases and of a cascade: by their recorded
-    answers, as this user's names have them.
+def recorded_client(
+    workspace: Workspace,
+    run_id: str,
+    model: Recorded,
+    answering: Mapping[str, Any],  # Any: JSON
+) -> Client:
+    """Return a client of a run's recorded answers; the models of decided cases and of a cascade it
+    opens are those that this user's names mean.
     """
+    record = CallStore(workspace.database, run_id)
 
     def opener(name: str, *, embeddings: bool = False) -> Client:
         environment = read_environment().in_workspace(workspace.root)
@@ -486,7 +487,8 @@ def opened_by_record(
     def encoder(name: str) -> Encode:
         return partial(embed, opener(name, embeddings=True))
 
-    return {"encoder": encoder, "opener": opener}
+    settings = ModelSettings().answering_as(answering)
+    return Client(model, settings=settings, record=record, encoder=encoder, opener=opener)
 
 
 def baseline(workspace: Workspace, run: RunSummary) -> JudgedDataset:

@@ -9,20 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ...judges import Client, InputError, JudgedDataset, Recorded, Row
+from ...judges import InputError, JudgedDataset, Recorded, Row
 from ...judges.claims import judge_as
 from ...judges.files import VerdictColumns
-from ...judges.models import ModelSettings
 from ...optimize import open_rows
 from ...optimize.events import JudgeMeasured
 from ...optimize.holdout.row_fingerprints import KEY_COLUMN
 from ...optimize.holdout.text_fingerprints import texts_of
 from ..store.banks import banks_of
 from ..store.bench_config import BenchConfig
-from ..store.calls import CallStore
 from ..store.sealed_rows import Seal, any_sealed, seal_of
 from ..store.workspace import Workspace
-from .run_summary import RunSummary, opened_by_record, recorded_verdicts, sealed_split
+from .run_summary import RunSummary, recorded_client, recorded_verdicts, sealed_split
 from .verdict_pairs import read_verdicts
 
 Side = Literal["before", "after"]
@@ -89,10 +87,7 @@ def _of_bench(workspace: Workspace, run: RunSummary) -> ShownRows:
             f"run {run.run_id} has not measured its rows to the end", hint="bench the judge again"
         )
     model = Recorded(name=measured.model, endpoint=measured.endpoint, simulated=measured.simulated)
-    settings = ModelSettings().answering_as(measured.settings)
-    record = CallStore(workspace.database, run.run_id)
-    opened = opened_by_record(workspace, record)
-    with Client(model, settings=settings, record=record, **opened) as client:
+    with recorded_client(workspace, run.run_id, model, measured.settings) as client:
         judged = judge_as(
             prompt,
             dataset,

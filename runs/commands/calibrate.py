@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...judges import InputError, JudgeSettings
+from ...judges import JudgeSettings
 from ...judges.metrics import BINARY_METRICS
 from ...judges.metrics.fitted_rule import METHODS, Method
 from ...optimize.options import SHARES, option
 from ..actions.bench import describe_spending
-from ..actions.calibrate import WantedCascade, run_calibration
+from ..actions.calibrate import CascadeOptions, run_calibration
 from ..config.command_options import AuditedRowOptions, ConfidenceOptions, ModelOptions
 from ..reports.calibration_report import say_calibration
 from ..reports.charts import cascade_curve
@@ -33,11 +33,10 @@ if TYPE_CHECKING:
     from ..store.workspace import Workspace
 
 _fit = partial(option, "Calibration")
-_band = partial(option, "Cascade")
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibrateOptions(ConfidenceOptions):
+class CalibrateOptions(CascadeOptions, ConfidenceOptions):
     """What is fitted, and on which rows."""
 
     metric: str = _fit("f1", "What the threshold maximises.", choices=tuple(BINARY_METRICS))
@@ -47,26 +46,7 @@ class CalibrateOptions(ConfidenceOptions):
         choices=METHODS,
     )
     shares: Shares | None = option("Data", None, SHARES, kind="shares", flag="--split")
-    cascade: str | None = _band(
-        None, "Also choose the band in which this slow model decides.", metavar="MODEL"
-    )
-    agreement: float | None = _band(
-        None,
-        "The share of rows to decide as people do, at least cost [default: the slow model's].",
-        kind="number",
-    )
-    cost: float | None = _band(
-        None, "Dollars for a thousand rows, for which agreement is to be best.", kind="number"
-    )
-    plot: Path | None = _band(None, "Draw agreement by cost into FILE.svg.", kind="out")
-
-    def wanted(self) -> WantedCascade | None:
-        """Return what is said of a cascade."""
-        if self.cascade is not None:
-            return WantedCascade(model=self.cascade, agreement=self.agreement, cost=self.cost)
-        if self.agreement is not None or self.cost is not None or self.plot is not None:
-            raise InputError("--agreement, --cost and --plot are for --cascade MODEL")
-        return None
+    plot: Path | None = _fit(None, "Draw agreement by cost into FILE.svg.", kind="out")
 
 
 OFTEN = """
@@ -119,11 +99,11 @@ def calibrate(
             metric=options.metric,
             method=options.method,
             shares=options.shares,
-            wanted=options.wanted(),
+            wanted=options,
             watch=watch,
         )
-    if options.plot is not None and result.cascade is not None:
-        write_picture(cascade_curve(result.cascade.band), options.plot)
+    if options.plot is not None and result.band is not None:
+        write_picture(cascade_curve(result.band), options.plot)
 
     def say_result() -> None:
         for note in (*dataset.notes, *result.notes, *describe_spending(result.stats)):

@@ -318,8 +318,7 @@ class Environment:
                 ring.require_named(self.model(spec).base_url, who=who)
 
     def require_own(self, name: str, *, who: str) -> None:
-        """Check that this command or the user's own `models.yaml` names a model, not only a file
-        that somebody may have sent.
+        """Check that this command or the user's own `models.yaml` names a model.
 
         Raises:
             InputError: Neither does; nothing was sent.

@@ -57,6 +57,11 @@ def make_files(context: ExportContext, target: Target) -> tuple[ExportContext, E
         Refused: The tool cannot carry the judge.
     """
     cases = context.prompt.cases
+    if context.prompt.cascade is not None and target.name != "yaml":
+        raise Refused(
+            f"a cascade asks two models, and an export to {target.name} asks one",
+            hint="export the judge without its cascade, or --to yaml",
+        )
     require_carried(context.prompt)
     if context.api is not None:
         _require_question(context, target)

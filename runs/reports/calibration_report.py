@@ -5,8 +5,9 @@ and after.
 from __future__ import annotations
 
 from ...judges import Estimate
+from ...judges.metrics.cascade_band import ChosenBand
 from ...judges.metrics.reliability_bins import Bin
-from ..actions.calibrate import CalibrationRun, KeptCascade
+from ..actions.calibrate import CalibrationRun
 from .numbers import number, percent, span
 from .printing import say_template
 
@@ -30,17 +31,17 @@ def say_calibration(result: CalibrationRun, *, title: str) -> None:
         figures=figures,
         bins=bins,
     )
-    if result.cascade is not None:
-        _say_cascade(result.cascade, result)
+    if result.band is not None and result.cascade is not None:
+        _say_band(result.band, f"{result.cascade.name}@{result.cascade.version}", result)
 
 
-def _say_cascade(kept: KeptCascade, result: CalibrationRun) -> None:
-    band, lines = kept.band, list[tuple[str, ...]]()
+def _say_band(band: ChosenBand, judge: str, result: CalibrationRun) -> None:
     points = (band.curve[0], band.point, band.curve[-1])
     names = ("no row", f"{band.point.low:.4g} to {band.point.high:.4g}", "every row")
+    lines: list[tuple[str, ...]] = []
     for name, at, agreed in zip(names, points, (band.fast, band.cascade, band.slow), strict=True):
         lines.append((name, percent(at.share), *_cells(agreed), number(at.cost)))
-    say_template("cascade", kept=kept, result=result, lines=lines)
+    say_template("cascade", judge=judge, result=result, lines=lines)
 
 
 def _cells(estimate: Estimate | None) -> tuple[str, str, str]:

@@ -417,9 +417,7 @@ def f1_by_threshold(curve: ThresholdCurve, *, used: float | None = None) -> str:
 
 
 def cascade_curve(band: ChosenBand) -> str:
-    """Draw agreement by the cost of a thousand rows, else by the share that the slow model is asked
-    about, with the band that was chosen.
-    """
+    """Draw agreement by cost, or by the slow model's share, and the band that was chosen."""
     priced = band.point.cost is not None
     what = "dollars for a thousand rows" if priced else "share of rows for the slow model"
     chosen = f"chosen: {band.point.low:.3g} to {band.point.high:.3g}"
@@ -431,8 +429,8 @@ def cascade_curve(band: ChosenBand) -> str:
     drawing.ticks(across, 238, across.three)
     drawing.text((46 + WIDTH) / 2, 258, what, "quiet", text_anchor="middle")
     points = [(across(x), up(one.agreement)) for x, one in zip(at, band.curve, strict=True)]
-    look = {"fill": "none", "stroke": BLUE, "stroke_width": 1.8}
-    drawing.add("path", "curve", "agreement", d=_path(points, stepped=False), **look)
+    line = _path(points, stepped=False)
+    drawing.add("path", "curve", d=line, fill="none", stroke=BLUE, stroke_width=1.8)
     drawing.dot(*points[band.curve.index(band.point)], "used", ORANGE, chosen)
     drawing.legend([(chosen, ORANGE, True)])
     return drawing.svg()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from judgewright.judges import Registry
+from judgewright.judges import Registry, read_prompt
+from judgewright.judges.cascade import Cascade
 from judgewright.runs.actions import read_run
 from judgewright.runs.actions.show_rows import shown_rows
 from judgewright.runs.store import Workspace, list_runs
@@ -215,3 +217,43 @@ def test_the_gate_decides_a_cascade_against_either_judge(
         assert json.loads(out)["decision"]["outcome"] == "accepted"
     code, out, _ = run(capsys, "gate", "both.yaml", "groundedness", *gate[3:], "--json")
     assert code == 1
+
+
+def test_a_plan_prices_the_share_that_the_slow_model_is_asked_about(
+    server: CascadeServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With a tenth of the rows in the band, a tenth more calls of the judge; a stranger's model is
+    refused before.
+    """
+    write_rows(Path("rows.jsonl"), easy_and_hard(300))
+    plan = ("rows.jsonl", "--model", "one", "--optimizer-model", "chat", "--plan", "--json")
+    plan = (*plan, "--target", "accuracy", "--objective", "raise accuracy", "--proposer", "rewrite")
+    calls: list[float] = []
+    dollars: list[float] = []
+    for share in (0.0, 0.1, 0.2):
+        cascade = Cascade(model="chat", low=0.3, high=0.7, share=share)
+        replace(Registry().get("groundedness"), cascade=cascade).write(Path("both.yaml"))
+        code, out, err = run(capsys, "optimize", "both.yaml", *plan)
+        assert code == 0, err
+        calls.append(json.loads(out)["calls"]["likely"])
+        dollars.append(json.loads(out)["money"]["likely"])
+    judged = 10 * (calls[1] - calls[0])
+    assert calls[2] - calls[1] == pytest.approx(judged / 10)
+    assert 0.9 * calls[0] < judged <= calls[0]
+    assert dollars[2] - dollars[1] == pytest.approx(dollars[1] - dollars[0]) != 0
+    assert "chat is taken to be asked about 20% of the rows" in out
+    write_cascade("both.yaml", model="stranger")
+    assert run(capsys, "optimize", "both.yaml", *plan)[0] == 2
+
+
+def test_an_export_of_a_cascade_says_what_to_export_instead(
+    server: CascadeServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its YAML goes whole; every other target asks one model."""
+    assert run(capsys, "export", "both.yaml", "--to", "yaml", "--out", "yaml")[0] == 0
+    judge = Path("yaml/groundedness.yaml")
+    assert read_prompt(judge).version == read_prompt(Path("both.yaml")).version
+    for target in ("python", "mlflow", "markdown"):
+        code, _, err = run(capsys, "export", "both.yaml", "--to", target, "--out", target)
+        assert code == 2
+        assert f"a cascade asks two models, and an export to {target} asks one" in err
