@@ -95,7 +95,6 @@ class TaskWriter:
             "you improve a definition of relevance": self._improve,
             "you answer a question from passages": self._answer,
             "you find out what an ambiguous query may mean": self._extract,
-            "you imagine what an ambiguous query may mean": self._imagine,
             "you draft the criteria of a judge": self._draft,
             "you read the prompt of a judge": self._read,
         }
@@ -202,14 +201,6 @@ class TaskWriter:
                 ]
                 readings[" ".join([query, *dict.fromkeys(names)]) + "?"] = None
         return {"interpretations": list(readings)}
-
-    def _imagine(self, fields: Fields) -> dict[str, object]:
-        query = fields.get("query", "").strip().rstrip("?")
-        return {
-            "interpretations": [
-                f"{word} {query}?" for word in ("What is", "When was", "Where is", "Who has")
-            ]
-        }
 
     def _read(self, fields: Fields) -> dict[str, object]:
         """Answer from the table of made-up readings; of any other prompt say nothing."""

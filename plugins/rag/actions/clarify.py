@@ -18,7 +18,7 @@ from ....runs.config.environment import Environment
 from ....runs.store.journal import set_state
 from ....runs.store.run_clients import start_run_client
 from ....runs.store.workspace import Workspace
-from ..answers import ChunkIndex, Chunking, Clarified, Document, Judges, Way, clarify_queries
+from ..answers import ChunkIndex, Chunking, Clarified, Document, Judges, clarify_queries
 
 JUDGES = ("interpretation_groundedness", "answerability")
 """Who measures: is an interpretation grounded in its passages, and can it be answered from them?"""
@@ -26,47 +26,41 @@ JUDGES = ("interpretation_groundedness", "answerability")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClarifiedQueries:
-    """What one way or both made of queries."""
+    """What was made of queries, and what it cost."""
 
     run_id: str
     model: str
     queries: tuple[str, ...]
-    ways: tuple[Clarified, ...]
+    clarified: Clarified
     calls: int
     cost: float | None
-
-    @property
-    def simulated(self) -> bool:
-        """Whether a stand-in wrote or judged."""
-        return any(way.simulated for way in self.ways)
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `answers clarify --json` prints."""
         return {
             "run": self.run_id,
             "model": self.model,
-            "simulated": self.simulated,
+            "simulated": self.clarified.simulated,
             "queries": len(self.queries),
-            "ways": [way.to_json() for way in self.ways],
+            **self.clarified.to_json(),
             "calls": self.calls,
             "cost": self.cost,
         }
 
 
-def clarify_both_ways(
+def clarify_recorded(
     workspace: Workspace,
     queries: Sequence[str],
     documents: Sequence[Document],
     models: ModelOptions,
     environment: Environment,
     *,
-    ways: Sequence[Way],
     k: int,
     alike: float,
     encode: Encode | None,
     watch: Watch,
 ) -> ClarifiedQueries:
-    """Clarify queries in each of the ways; started again, it asks only what has no reply yet.
+    """Clarify queries; started again, it asks only what has no reply yet.
 
     Raises:
         WorldError: The endpoint or the disk stopped it, or answered no query.
@@ -74,55 +68,48 @@ def clarify_both_ways(
     index = ChunkIndex(documents, Chunking(), "document", encode)
     grounded, answerable = (workspace.registry.get(name) for name in JUDGES)
     settings = JudgeSettings(max_tokens=models.max_tokens)
-    config = {"model": models.model, "queries": len(queries), "ways": list(ways)}
+    config = {"model": models.model, "queries": len(queries)}
     with start_run_client(workspace, "clarify", config, models, environment) as (run_id, client):
-        clarified = [
-            clarify_queries(
-                queries,
-                index,
-                client,
-                Judges(grounded=grounded, answerable=answerable, settings=settings),
-                way=way,
-                k=k,
-                alike=alike,
-                encode=encode,
-                watch=watch,
-            )
-            for way in ways
-        ]
+        clarified = clarify_queries(
+            queries,
+            index,
+            client,
+            Judges(grounded=grounded, answerable=answerable, settings=settings),
+            k=k,
+            alike=alike,
+            encode=encode,
+            watch=watch,
+        )
     stats = client.stats
-    for way in clarified:
-        if len(way.unread) == len(queries):
-            set_state(workspace.database, run_id, "stopped")
-            raise unanswered_error(next(iter(way.unread.values())), of="query")
+    if len(clarified.unread) == len(queries):
+        set_state(workspace.database, run_id, "stopped")
+        raise unanswered_error(next(iter(clarified.unread.values())), of="query")
     return ClarifiedQueries(
         run_id=run_id,
         model=models.model,
         queries=tuple(queries),
-        ways=tuple(clarified),
+        clarified=clarified,
         calls=stats.calls,
         cost=stats.cost if stats.price_known else None,
     )
 
 
-def write_interpretations(clarified: ClarifiedQueries, path: Path) -> None:
+def write_interpretations(queries: ClarifiedQueries, path: Path) -> None:
     """Write every interpretation with what became of it, a line each."""
     lines: list[str] = []
-    for way in clarified.ways:
-        for one in way.interpretations:
-            line = {
-                "query": clarified.queries[one.query],
-                "interpretation": one.text,
-                "way": way.way,
-                "answer": one.answer,
-                "quote": one.quote,
-                "kept": one.kept,
-                "dropped": one.dropped,
-                "detail": one.detail,
-                "failure": one.failure,
-                "grounded": one.grounded,
-                "answerable": one.answerable,
-                "simulated": clarified.simulated,
-            }
-            lines.append(orjson.dumps(line).decode())
+    for one in queries.clarified.interpretations:
+        line = {
+            "query": queries.queries[one.query],
+            "interpretation": one.text,
+            "answer": one.answer,
+            "quote": one.quote,
+            "kept": one.kept,
+            "dropped": one.dropped,
+            "detail": one.detail,
+            "failure": one.failure,
+            "grounded": one.grounded,
+            "answerable": one.answerable,
+            "simulated": queries.clarified.simulated,
+        }
+        lines.append(orjson.dumps(line).decode())
     write_beside(path, "".join(f"{line}\n" for line in lines))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ....judges import InputError, OutputScale, write_beside
+from ....judges.extras import require_extra
 from ....judges.files import infer_scale
 from ..annotation import (
     AnnotatedPair,
@@ -21,7 +22,6 @@ from ..annotation import (
     mine_pairs,
     text_key,
     write_matrix,
-    write_parquet,
 )
 from .read_pairs import PairColumns, PairLine, read_pairs
 
@@ -174,7 +174,13 @@ def write_training(pairs: TrainingPairs, form: str, path: Path) -> int:
     objects = [dict(zip(columns, line, strict=True)) for line in lines]
     if path.suffix == ".parquet":
         temporary = path.with_name(f".{path.name}.tmp{path.suffix}")
-        write_parquet(objects, dict.fromkeys(columns, "string"), temporary)
+        require_extra("parquet", "pyarrow", purpose="a Parquet file")
+        import pyarrow  # pyright: ignore[reportMissingTypeStubs]
+        import pyarrow.parquet as pq  # pyright: ignore[reportMissingTypeStubs]
+
+        arrow: Any = pyarrow  # Any: it has no types
+        parquet: Any = pq
+        parquet.write_table(arrow.Table.from_pylist(objects), temporary)
         temporary.replace(path)
     else:
         write_beside(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in objects))

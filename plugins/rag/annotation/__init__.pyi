@@ -22,7 +22,7 @@ from .definitions import (
     read_marked,
     read_queries,
 )
-from .label_matrix import MATRIX_FORMATS, label_matrix, matrix_of, write_matrix, write_parquet
+from .label_matrix import MATRIX_FORMATS, label_matrix, matrix_of, write_matrix
 from .training_pairs import AnnotatedPair, MinedPairs, MiningSettings, mine_pairs, text_key
 
 __all__ = [
@@ -55,5 +55,4 @@ __all__ = [
     "sample_pairs",
     "text_key",
     "write_matrix",
-    "write_parquet",
 ]

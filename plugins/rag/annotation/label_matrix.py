@@ -7,31 +7,18 @@ query. A pair that is not in the matrix was not annotated; a zero in it was, and
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ....judges.errors import InputError
-from ....judges.extras import require_extra
-from ....judges.files.write_beside import write_beside
 from ....judges.judged_dataset import IntArray, JudgedDataset
 from ....judges.verdict import Verdict
 
-MATRIX_FORMATS = (".npz", ".parquet", ".jsonl")
-MATRIX_COLUMNS = {
-    "query_id": "string",
-    "document_id": "string",
-    "row": "int64",
-    "column": "int64",
-    "label": "int8",
-    "human": "bool",
-}
-"""Of an entry, with their types in Arrow."""
+MATRIX_FORMATS = (".npz",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,74 +96,29 @@ def matrix_of(pairs: Iterable[tuple[str, str, bool, bool]]) -> LabelMatrix:
 
 
 def write_matrix(matrix: LabelMatrix, path: Path) -> None:
-    """Write the matrix as `.npz` (compressed rows), or as `.parquet` or `.jsonl` (one entry a
-    line).
+    """Write the matrix as compressed rows, `.npz`.
 
-    `scipy.sparse.load_npz` reads the `.npz` as it is, zeros and all; beside SciPy's arrays it has
+    `scipy.sparse.load_npz` reads it as it is, zeros and all; beside SciPy's arrays it has
     `query_ids`, `document_ids` and `human`, in the order of the entries.
 
     Raises:
-        InputError: The file's name ends in none of these.
+        InputError: The file's name does not end so.
     """
     if path.suffix not in MATRIX_FORMATS:
-        raise InputError(
-            f"a label matrix is written as {' or '.join(MATRIX_FORMATS)}, not as {path.name!r}"
-        )
-    if path.suffix == ".jsonl":
-        write_beside(
-            path,
-            "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in _entries(matrix)),
-        )
-        return
+        raise InputError(f"a label matrix is written as .npz, not as {path.name!r}")
     # Written beside and renamed, so that nobody reads half a file.
     temporary = path.with_name(f".{path.name}.tmp{path.suffix}")
-    if path.suffix == ".npz":
-        order = np.lexsort((matrix.columns, matrix.rows))
-        ends = np.cumsum(np.bincount(matrix.rows, minlength=len(matrix.query_ids)))
-        np.savez_compressed(
-            temporary,
-            format=np.array(b"csr"),
-            shape=np.array((len(matrix.query_ids), len(matrix.document_ids))),
-            indptr=np.concatenate(([0], ends)),
-            indices=matrix.columns[order],
-            data=matrix.labels[order],
-            human=matrix.human[order],
-            query_ids=np.array(matrix.query_ids, np.str_),
-            document_ids=np.array(matrix.document_ids, np.str_),
-        )
-    else:
-        write_parquet(_entries(matrix), MATRIX_COLUMNS, temporary)
+    order = np.lexsort((matrix.columns, matrix.rows))
+    ends = np.cumsum(np.bincount(matrix.rows, minlength=len(matrix.query_ids)))
+    np.savez_compressed(
+        temporary,
+        format=np.array(b"csr"),
+        shape=np.array((len(matrix.query_ids), len(matrix.document_ids))),
+        indptr=np.concatenate(([0], ends)),
+        indices=matrix.columns[order],
+        data=matrix.labels[order],
+        human=matrix.human[order],
+        query_ids=np.array(matrix.query_ids, np.str_),
+        document_ids=np.array(matrix.document_ids, np.str_),
+    )
     temporary.replace(path)
-
-
-def write_parquet(
-    lines: Sequence[Mapping[str, object]], columns: Mapping[str, str], path: Path
-) -> None:
-    """Write lines of given columns, each with the name of its type in Arrow, also where there are
-    none.
-    """
-    require_extra("parquet", "pyarrow", purpose="a Parquet file")
-    import pyarrow  # pyright: ignore[reportMissingTypeStubs]
-    import pyarrow.parquet as pq  # pyright: ignore[reportMissingTypeStubs]
-
-    arrow: Any = pyarrow  # Any: it has no types
-    parquet: Any = pq
-    schema = arrow.schema([(name, arrow.type_for_alias(kind)) for name, kind in columns.items()])
-    parquet.write_table(arrow.Table.from_pylist(list(lines), schema=schema), path)
-
-
-def _entries(matrix: LabelMatrix) -> list[dict[str, object]]:
-    lines: list[dict[str, object]] = []
-    for row, column, label, human in zip(
-        matrix.rows, matrix.columns, matrix.labels, matrix.human, strict=True
-    ):
-        entry: dict[str, object] = {
-            "query_id": matrix.query_ids[row],
-            "document_id": matrix.document_ids[column],
-            "row": int(row),
-            "column": int(column),
-            "label": int(label),
-            "human": bool(human),
-        }
-        lines.append(entry)
-    return lines

@@ -1,6 +1,6 @@
 from .chunk_index import CONTEXTS, ChunkIndex, Context
 from .chunking import CHUNKERS, Chunk, Chunker, Chunking, covered, cut
-from .clarification import Clarified, Interpretation, Judges, Way, clarify_queries
+from .clarification import Clarified, Interpretation, Judges, clarify_queries
 from .comparison import Grader, Outcome, Setup, SetupResult, compare_setups
 from .documents import Document, Question, read_documents, read_questions
 from .grading import (
@@ -33,7 +33,6 @@ __all__ = [
     "Question",
     "Setup",
     "SetupResult",
-    "Way",
     "clarify_queries",
     "compare_grades",
     "compare_setups",

@@ -1,9 +1,7 @@
 """Clarify ambiguous queries: what may be meant that the documents speak of.
 
 The passages for the query as it stands are retrieved once, and a model reads the interpretations
-out of them, so that none is invented that nobody can answer. The other way, to imagine
-interpretations first and to search for each of them, is there to compare: it needs a search an
-interpretation.
+out of them, so that none is invented that nobody can answer.
 """
 
 from __future__ import annotations
@@ -28,14 +26,6 @@ from ....judges.verdict import Unscored
 from ..search import latent_vectors
 from .chunk_index import ChunkIndex
 from .grading import mean_by_group
-
-Way = Literal["read", "imagine"]
-"""`read`: one search for the query, interpretations out of its passages. `imagine`: interpretations
-from the query alone, and a search for each."""
-_TASKS: Mapping[Way, str] = {
-    "read": "extract_interpretations",
-    "imagine": "imagine_interpretations",
-}
 
 MOST = 10
 """Interpretations of a query; what a model writes beyond them is left out."""
@@ -86,13 +76,11 @@ class Judges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clarified:
-    """What one way made of the queries."""
+    """What was made of the queries."""
 
-    way: Way
     interpretations: tuple[Interpretation, ...]
     unread: Mapping[int, str]
     """Queries whose interpretations could not be read, and why."""
-    searches: int
     model_calls: int
     """Questions to the model that writes; the judges' are not among them."""
     simulated: bool
@@ -121,16 +109,14 @@ class Clarified:
         return mean_by_group(values, groups, "nothing that was kept has a verdict")
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
-        """Return one way's figures."""
+        """Return the figures."""
         dropped = [one.dropped for one in self.interpretations if one.dropped]
         return {
-            "way": self.way,
             "proposed": len(self.interpretations),
             "kept": len(self.kept),
             "dropped": {name: dropped.count(name) for name in dict.fromkeys(dropped)},
             "unread": len(self.unread),
             "failed": sum(bool(one.failure) for one in self.interpretations),
-            "searches": self.searches,
             "model_calls": self.model_calls,
             "grounded": self.share("grounded").to_json(),
             "answerable": self.share("answerable").to_json(),
@@ -144,7 +130,6 @@ def clarify_queries(
     client: Client,
     judges: Judges,
     *,
-    way: Way = "read",
     k: int = 10,
     alike: float = 0.8,
     encode: Encode | None = None,
@@ -159,24 +144,21 @@ def clarify_queries(
         index: The documents.
         client: Writes interpretations and answers, and judges.
         judges: Who measures.
-        way: How interpretations are found.
         k: Passages of a search.
         alike: The cosine of question and answer from which on two interpretations mean the same.
         encode: Vectors of texts; latent semantic analysis of a query's interpretations without one.
         settings: Sampling and limits of the model that writes.
         watch: Called with what is being asked while replies come in.
     """
-    passages = [index.passages(index.best(query, k)) for query in queries] if way == "read" else []
-    items = [{"query": query} for query in queries]
-    for item, text in zip(items, passages, strict=False):
-        item["passages"] = text
-    instruction = load_instruction(_TASKS[way])
+    items = [
+        {"query": query, "passages": index.passages(index.best(query, k))} for query in queries
+    ]
     replies = ask_instruction(
-        instruction,
+        load_instruction("extract_interpretations"),
         items,
         client,
         settings=settings,
-        progress=lambda progress: watch(f"{way}: queries", progress),
+        progress=lambda progress: watch("queries", progress),
     )
     interpretations: list[Interpretation] = []
     unread: dict[int, str] = {}
@@ -190,20 +172,16 @@ def clarify_queries(
             text for raw in reply.texts("interpretations") if (text := " ".join(raw.split()))
         )
         for text in [*texts][:MOST]:
-            held = passages[i] if way == "read" else index.passages(index.best(text, k))
-            interpretations.append(Interpretation(query=i, text=text, passages=held))
+            passages = items[i]["passages"]
+            interpretations.append(Interpretation(query=i, text=text, passages=passages))
     answered = _answered(
-        interpretations, client, settings, lambda progress: watch(f"{way}: answers", progress)
+        interpretations, client, settings, lambda progress: watch("answers", progress)
     )
     merged = _merged(answered, alike, encode)
-    judged = _judged(
-        queries, merged, client, judges, lambda progress: watch(f"{way}: verdicts", progress)
-    )
+    judged = _judged(queries, merged, client, judges, lambda progress: watch("verdicts", progress))
     return Clarified(
-        way=way,
         interpretations=tuple(judged),
         unread=unread,
-        searches=len(queries) if way == "read" else len(interpretations),
         model_calls=len(queries) + len(interpretations),
         simulated=simulated,
         queries=len(queries),

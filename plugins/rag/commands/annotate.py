@@ -71,9 +71,7 @@ class AnnotateOptions:
     label: str = _data("label", "Column of the label.")
     label_scale: str | None = _data(None, LABEL_SCALE)
     label_map: str | None = _data(None, LABEL_MAP, metavar="CELL=GRADE,...")
-    matrix: Path | None = _output(
-        None, "Also write a sparse label matrix: .npz, .parquet or .jsonl.", kind="out"
-    )
+    matrix: Path | None = _output(None, "Also write a sparse label matrix, .npz.", kind="out")
     columns: Mapping[str, str] = pairs_option(
         "Data", COLUMN, flag="--column", metavar="INPUT=COLUMN"
     )

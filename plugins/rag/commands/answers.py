@@ -37,7 +37,7 @@ Example:  judgewright rag answers measure answers.jsonl verdicts.jsonl
 """
 
 CLARIFY = """\
-Example:  judgewright rag answers clarify reports/ambiguous.jsonl reports/documents.jsonl --model your-model --imagine
+Example:  judgewright rag answers clarify reports/ambiguous.jsonl reports/documents.jsonl --model your-model
 """  # noqa: E501
 
 _ways = partial(option, "Search")
@@ -98,9 +98,6 @@ class ClarifyOptions:
     k: int = _ways(10, "Chunks that a search returns.", low=1)
     alike: float = _ways(
         0.8, "Merge interpretations whose question and answer have this cosine.", low=0, high=1
-    )
-    imagine: bool = _ways(
-        False, "Compare with the other way: imagine interpretations, and search for each."
     )
     embedder: str | None = _ways(
         None,
@@ -194,21 +191,19 @@ def clarify(
     Each query is searched for once, interpretations are read out of what was found, those that a
     model can answer from it are kept, and those that mean the same are merged. Two judges say how
     many of them are grounded and answerable.
-    --imagine does it the other way round too: imagine first, then search for each.
     """
     from ....judges.retrieval import load_encoder
-    from ..actions.clarify import clarify_both_ways, write_interpretations
+    from ..actions.clarify import clarify_recorded, write_interpretations
     from ..annotation import read_queries
     from ..answers import read_documents
 
     with progress_on_stderr(quiet=as_json) as watch:
-        clarified = clarify_both_ways(
+        clarified = clarify_recorded(
             workspace,
             [query.text for query in read_queries(queries)],
             read_documents(documents),
             models,
             asking_environment(workspace.root, models.model),
-            ways=("read", "imagine") if options.imagine else ("read",),
             k=options.k,
             alike=options.alike,
             encode=load_encoder(options.embedder) if options.embedder else None,
@@ -216,7 +211,7 @@ def clarify(
         )
     if out is not None:
         write_interpretations(clarified, out)
-    shortfall = _unpaid(failure for way in clarified.ways for failure in way.failures)
+    shortfall = _unpaid(clarified.clarified.failures)
     body = clarified.to_json() | {"out": out and str(out)}
     answer_in_part(body, partial(_say_clarified, clarified, out), shortfall, as_json=as_json)
 
@@ -346,41 +341,32 @@ def _say_compared(compared: ComparedSetups, out: Path | None) -> None:
     say(f"{compared.calls:,} calls, {cost}" + (f"; every answer written to {out}" if out else ""))
 
 
-def _say_clarified(clarified: ClarifiedQueries, out: Path | None) -> None:
-    first = clarified.ways[0]
-    say(
-        f"\n{first.queries:,} queries, model {clarified.model}{simulated_mark(clarified.simulated)}"
+def _say_clarified(queries: ClarifiedQueries, out: Path | None) -> None:
+    one = queries.clarified
+    say(f"\n{one.queries:,} queries, model {queries.model}{simulated_mark(one.simulated)}")
+    counts = (len(one.interpretations), len(one.kept), one.model_calls)
+    shares = (
+        one.share("grounded"),
+        one.share("answerable"),
+        one.share("grounded", "answerable"),
     )
-    lines: list[tuple[str, ...]] = []
-    for way in clarified.ways:
-        counts = (len(way.interpretations), len(way.kept), way.searches, way.model_calls)
-        shares = (
-            way.share("grounded"),
-            way.share("answerable"),
-            way.share("grounded", "answerable"),
-        )
-        lines.append((_WAYS[way.way], *(f"{count:,}" for count in counts), *map(str, shares)))
     say_table(
-        ("way", "proposed", "kept", "searches", "questions", "grounded", "answerable", "both"),
-        lines,
+        ("proposed", "kept", "questions", "grounded", "answerable", "both"),
+        [(*(f"{count:,}" for count in counts), *map(str, shares))],
     )
     say(
         "grounded, answerable: the judges' yes on what was kept; questions: to the model that"
         " writes"
     )
-    for way in clarified.ways:
-        for query, why in way.unread.items():
-            say(f"note: query {query + 1} has no interpretation: {why}")
-    failures = [one.failure for way in clarified.ways for one in way.interpretations if one.failure]
+    for query, why in one.unread.items():
+        say(f"note: query {query + 1} has no interpretation: {why}")
+    failures = [each.failure for each in one.interpretations if each.failure]
     if failures:
         say(
             f"{len(failures):,} interpretations have no answer or verdict, and count nowhere; the"
             f" first: {failures[0]}"
         )
-    say(f"{clarified.calls:,} calls" + (f"; every interpretation written to {out}" if out else ""))
-
-
-_WAYS = {"read": "search, then read", "imagine": "imagine, then search"}
+    say(f"{queries.calls:,} calls" + (f"; every interpretation written to {out}" if out else ""))
 
 
 def _share(estimate: Estimate) -> str:

@@ -18,7 +18,6 @@ from ....runs.terminal import answer, counting_on_stderr, say, say_json, say_tab
 
 if TYPE_CHECKING:
     from ..actions.search_tune import TunedFiles
-    from ..search import RetrieverChoice
 
 TUNE = """\
 Example:   judgewright rag search tune pairs.jsonl --verdicts verdicts.jsonl --out fusion.json
@@ -165,7 +164,7 @@ def tune(pairs: tuple[Path, ...], options: TuneOptions, out: Path | None, as_jso
 @click.argument("annotations", nargs=-1, required=True, type=click.Path(path_type=Path))
 @options_of(options=TrainingPairOptions)
 @takes("out", REQUIRED, "Write the training data: .jsonl or .parquet.", kind="out")
-@takes("matrix", None, "Also write the label matrix: .npz, .parquet or .jsonl.", kind="out")
+@takes("matrix", None, "Also write the label matrix, .npz.", kind="out")
 @json_option
 def pairs(
     annotations: tuple[Path, ...],
@@ -273,23 +272,7 @@ def _say(tuned: TunedFiles, out: Path | None) -> None:
         " queries"
     )
     say(f"  of the {way.over_settings.n} settings tried, by {metric}: {way.over_settings}")
-    _say_retriever(one.retriever)
     say(
         f"\nweights tuned on all judged queries: {one.fusion}"
         + (f", written to {out}" if out else "")
     )
-
-
-def _say_retriever(choice: RetrieverChoice) -> None:
-    say("\nwhich single feature to retrieve by? (Kendall's tau of a query's documents, its mean)")
-    lines = [(name, str(choice.by_people[name]), str(tau)) for name, tau in choice.by_judge.items()]
-    say_table(("retriever", "with people's grades", "with the judge's"), lines)
-    if choice.chosen is None or choice.best is None or choice.loss is None:
-        say("  no query tells: grades or scores do not differ among its documents")
-    elif choice.chosen == choice.best:
-        say(f"  the judge chooses {choice.chosen}, and so do people")
-    else:
-        say(
-            f"  the judge chooses {choice.chosen}, people {choice.best}: tau by people changes by"
-            f" {choice.loss.mean}"
-        )

@@ -1,7 +1,6 @@
 from .features import FEATURES, latent_vectors, text_features
 from .fusion import METHODS, Fuser, Fusion, Method
 from .paired_gain import Gain, paired_gain
-from .retriever_choice import RetrieverChoice, choose_retriever
 from .table import SearchTable
 from .trec_run import read_trec_run
 from .tuning import SearchTuning, TuneSettings, tune_search
@@ -13,11 +12,9 @@ __all__ = [
     "Fusion",
     "Gain",
     "Method",
-    "RetrieverChoice",
     "SearchTable",
     "SearchTuning",
     "TuneSettings",
-    "choose_retriever",
     "latent_vectors",
     "paired_gain",
     "read_trec_run",

@@ -18,7 +18,6 @@ from ....judges.metrics import Estimate, Ranking, kendall_tau, mean_over_queries
 from ....judges.splits.parts import hash_of
 from .fusion import METHODS, Fuser, Fusion, Method
 from .paired_gain import Gain, paired_gain
-from .retriever_choice import RetrieverChoice, choose_retriever
 from .table import SearchTable
 
 if TYPE_CHECKING:
@@ -95,8 +94,6 @@ class SearchTuning:
     """Of the tuned fusion on held-out queries over `best_feature`, on people's labels."""
     gain_over_equal: Gain
     direction: Direction
-    retriever: RetrieverChoice
-    """Among the single features."""
     settings: TuneSettings
     pairs: int
     queries: int
@@ -136,7 +133,6 @@ class SearchTuning:
                 "positive": self.direction.positive,
                 "kendall_tau_over_settings": self.direction.over_settings.to_json(),
             },
-            "retriever": self.retriever.to_json(),
             "trials": self.settings.trials,
             "seed": self.settings.seed,
         }
@@ -196,7 +192,6 @@ def tune_search(
         gain=paired_gain(by_people[TUNED], by_people[best], seed=settings.seed),
         gain_over_equal=paired_gain(by_people[TUNED], by_people[EQUAL], seed=settings.seed),
         direction=_direction(table, fuser, trials, settings.at),
-        retriever=choose_retriever(table),
         settings=settings,
         pairs=len(table.query),
         queries=len(table.queries),

@@ -27,8 +27,8 @@ QUERIES = (
 
 
 @pytest.fixture(scope="module")
-def ways(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Clarified]:
-    """Both ways on the sample's reports."""
+def clarified(tmp_path_factory: pytest.TempPathFactory) -> Clarified:
+    """Three queries on the sample's reports."""
     documents, _ = write_reports(tmp_path_factory.mktemp("reports"))
     index = ChunkIndex(read_documents(Path(documents)), Chunking(), "document", None)
     registry = Registry()
@@ -38,43 +38,33 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Clarified]:
         settings=JudgeSettings(),
     )
     with Client(Simulated()) as client:
-        return {
-            way: clarify_queries(QUERIES, index, client, judges, way=way)
-            for way in ("read", "imagine")
-        }
+        return clarify_queries(QUERIES, index, client, judges)
 
 
-def test_a_query_is_searched_for_once_and_its_years_are_told_apart(
-    ways: dict[str, Clarified],
-) -> None:
-    """Reading needs a search a query; imagining one for each interpretation."""
-    read, imagine = ways["read"], ways["imagine"]
-    assert read.searches == len(QUERIES)
-    assert imagine.searches == len(imagine.interpretations) > len(QUERIES)
-    for way in ways.values():
-        assert way.model_calls == len(QUERIES) + len(way.interpretations)
-        assert way.simulated
-    kept = [one.text for one in read.kept if one.query == 0]
+def test_the_years_of_a_query_are_told_apart(clarified: Clarified) -> None:
+    """What no document speaks of has no interpretation."""
+    assert clarified.model_calls == len(QUERIES) + len(clarified.interpretations)
+    assert clarified.simulated
+    kept = [one.text for one in clarified.kept if one.query == 0]
     assert {word for text in kept for word in text.rstrip("?").split() if word.isdigit()} == {
         "2021",
         "2022",
         "2023",
     }
-    assert not [one for one in read.kept if one.query == 2]
+    assert not [one for one in clarified.kept if one.query == 2]
 
 
-def test_only_what_was_kept_is_judged_and_shares_are_means(ways: dict[str, Clarified]) -> None:
+def test_only_what_was_kept_is_judged_and_shares_are_means(clarified: Clarified) -> None:
     """An answer without a quotation that its passages hold is no support."""
-    for way in ways.values():
-        for one in way.interpretations:
-            assert (one.grounded is None) == bool(one.dropped)
-            if not one.dropped:
-                assert one.answer
-                assert _held(one.quote, one.passages) == 1.0
-        both = [bool(one.grounded and one.answerable) for one in way.kept]
-        assert way.share("grounded", "answerable").value == pytest.approx(np.mean(both))
-        body = way.to_json()
-        assert body["proposed"] == body["kept"] + sum(body["dropped"].values())
+    for one in clarified.interpretations:
+        assert (one.grounded is None) == bool(one.dropped)
+        if not one.dropped:
+            assert one.answer
+            assert _held(one.quote, one.passages) == 1.0
+    both = [bool(one.grounded and one.answerable) for one in clarified.kept]
+    assert clarified.share("grounded", "answerable").value == pytest.approx(np.mean(both))
+    body = clarified.to_json()
+    assert body["proposed"] == body["kept"] + sum(body["dropped"].values())
 
 
 def test_what_means_the_same_is_merged_and_other_numbers_never() -> None:

@@ -1,10 +1,8 @@
 """Annotations as a sparse matrix of queries and documents."""
 
-import json
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.sparse import coo_array, load_npz
 
@@ -84,40 +82,11 @@ def test_the_matrix_round_trips_through_npz_without_pickle(tmp_path: Path) -> No
     assert [p.name for p in tmp_path.iterdir()] == ["m.npz"]
 
 
-def test_the_matrix_is_the_same_as_parquet(tmp_path: Path) -> None:
-    """One line an entry, also where there is none."""
-    matrix = label_matrix(table(ENTRIES))
-    for suffix in (".parquet", ".jsonl"):
-        write_matrix(matrix, tmp_path / f"m{suffix}")
-    lines = [
-        json.loads(line) for line in (tmp_path / "m.jsonl").read_text(encoding="utf-8").splitlines()
-    ]
-    assert pd.read_parquet(tmp_path / "m.parquet").to_dict("records") == lines
-    write_matrix(label_matrix(table([])), tmp_path / "m.parquet")
-    assert list(pd.read_parquet(tmp_path / "m.parquet")) == list(lines[0])
-
-
-def test_the_matrix_is_written_as_lines_too(tmp_path: Path) -> None:
-    """One entry a line, with ids and coordinates."""
-    write_matrix(label_matrix(table(ENTRIES)), tmp_path / "m.jsonl")
-    lines = [
-        json.loads(line) for line in (tmp_path / "m.jsonl").read_text(encoding="utf-8").splitlines()
-    ]
-    assert lines[3] == {
-        "query_id": "q2",
-        "document_id": "ü",
-        "row": 1,
-        "column": 2,
-        "label": 0,
-        "human": True,
-    }
-
-
 def test_what_is_no_matrix_is_refused(tmp_path: Path) -> None:
     """Other formats, rows that are no pairs, pairs that stand twice."""
     empty = label_matrix(table([]))
     assert empty.rows.shape == (0,)
-    with pytest.raises(InputError, match=r"\.npz or \.parquet or \.jsonl"):
+    with pytest.raises(InputError, match="written as"):
         write_matrix(empty, tmp_path / "m.csv")
     with pytest.raises(InputError, match="stands twice"):
         label_matrix(table([("q", "d", True, None), ("q", "d", False, None)]))

@@ -20,7 +20,6 @@ from judgewright.plugins.rag.search import (
     Fusion,
     SearchTable,
     TuneSettings,
-    choose_retriever,
     paired_gain,
     read_trec_run,
     text_features,
@@ -252,40 +251,3 @@ def test_too_little_to_tune_on_is_refused() -> None:
         tune_search(SearchTable(**alone))
     with pytest.raises(InputError, match="0 or more"):
         Fusion.of("sum", {"left": 0.0})
-
-
-def test_a_retriever_is_chosen_by_tau_as_scipy_has_it() -> None:
-    """Each feature's tau is the mean of SciPy's over queries; a document without a score stands
-    last.
-    """
-    table = made_up(judged=20)
-    table.values[::7, 0] = np.nan
-    table.human[:DOCUMENTS] = 1.0  # a query whose documents people do not tell apart counts nowhere
-    choice = choose_retriever(table)
-    for j, name in enumerate(table.features):
-        score = np.where(np.isnan(table.values[:, j]), -99.0, table.values[:, j]).reshape(
-            QUERIES, DOCUMENTS
-        )
-        for grade, found, queries in (
-            (table.human, choice.by_people[name], range(1, QUERIES)),
-            (table.judge, choice.by_judge[name], range(20)),
-        ):
-            grades = grade.reshape(QUERIES, DOCUMENTS)
-            taus = [stats.kendalltau(grades[q], score[q]).statistic for q in queries]
-            assert (found.value, found.n) == (pytest.approx(np.mean(taus)), len(taus))
-            interval = stats.t.interval(0.95, len(taus) - 1, np.mean(taus), stats.sem(taus))
-            assert (found.low, found.high) == pytest.approx(interval)
-    assert choice.chosen == max(
-        choice.by_judge, key=lambda name: choice.by_judge[name].value or 0.0
-    )
-    assert choice.best == max(
-        choice.by_people, key=lambda name: choice.by_people[name].value or 0.0
-    )
-    assert choice.loss is not None
-    change = (choice.by_people[choice.chosen or ""].value or 0.0) - (
-        choice.by_people[choice.best or ""].value or 0.0
-    )
-    assert choice.loss.mean.value == pytest.approx(change)
-    table.judge[:] = 2.0
-    none = choose_retriever(table)
-    assert (none.chosen, none.loss, none.by_judge["left"].value) == (None, None, None)

@@ -89,8 +89,7 @@ def test_what_annotate_writes_becomes_triplets_that_datasets_loads(
         for suffix in ("jsonl", "parquet"):
             out = ("--form", form, "--out", f"{form}.{suffix}")
             assert (
-                run("rag", "search", "pairs", "a.jsonl", *out, "--matrix", f"m.{suffix}", "--json")
-                == 0
+                run("rag", "search", "pairs", "a.jsonl", *out, "--matrix", "m.npz", "--json") == 0
             )
             body = json.loads(capsys.readouterr().out)
             assert body["simulated"] is True
@@ -106,9 +105,12 @@ def test_what_annotate_writes_becomes_triplets_that_datasets_loads(
     assert pd.read_parquet("triplets.parquet").to_dict("records") == [
         json.loads(line) for line in Path("triplets.jsonl").read_text(encoding="utf-8").splitlines()
     ]
-    matrix = pd.read_parquet("m.parquet")
-    assert len(matrix) == body["relevant"] + body["not_relevant"]
-    relevant = {(row.query_id, row.document_id) for row in matrix.itertuples() if row.label}
+    matrix = load_npz("m.npz").tocoo()
+    assert matrix.nnz == body["relevant"] + body["not_relevant"]
+    with np.load("m.npz") as arrays:
+        queries, documents = arrays["query_ids"].tolist(), arrays["document_ids"].tolist()
+    cells = zip(matrix.row, matrix.col, matrix.data, strict=True)
+    relevant = {(queries[i], documents[j]) for i, j, label in cells if label}
     triplets = pd.read_parquet("triplets.parquet").to_dict("records")
     assert not {(line["anchor"], line["negative"]) for line in triplets} & {
         (QUERIES[query], PASSAGES[int(document[1:])]) for query, document in relevant
@@ -163,7 +165,7 @@ def test_what_cannot_be_trained_on_is_named(
             "none.jsonl",
             "--matrix",
             "m.csv",
-        ): "--matrix 'm.csv' ends in none of .npz, .parquet, .jsonl",
+        ): "--matrix 'm.csv' ends in none of .npz",
         ("gone.jsonl",): "gone.jsonl: there is no such file",
     }
     for given, message in cases.items():
