@@ -315,6 +315,13 @@ def test_what_may_change_and_peoples_reasons_are_passed_on(here: Path) -> None:
         jw.optimize("groundedness", rows, editable=["threshold"], **settings)
 
 
+def test_a_setting_that_there_is_not_is_refused_by_its_name(here: Path) -> None:
+    """By both functions that take the settings of a run, before anything is asked."""
+    for function in (jw.optimize, jw.plan):
+        with pytest.raises(TypeError, match="optimize and plan take no stepz"):
+            function("groundedness", ROWS, objective="raise f1", model="simulated", stepz=3)  # pyright: ignore[reportCallIssue]
+
+
 def test_a_guard_is_a_loss_allowed_however_it_is_written() -> None:
     """`recall:-0.05`, `recall:0.05` and `recall=0.05` mean the same."""
     guards = [

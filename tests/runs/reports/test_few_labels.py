@@ -101,6 +101,10 @@ def test_a_metric_that_nobody_can_reckon_with_says_nothing() -> None:
     body = measure(judge_of(100, 0.7)).to_json()
     assert reach_of(body, "pearson") is None
     assert reach_of(body, "no such metric") is None
+    graded = judged_tables.judged_table([0, 3, 1, 2, 3], [0, 3, 2, 2, 1], scale=OutputScale())
+    few = measure(graded).to_json()
+    assert few["metrics"]["pearson"]["value"] is not None
+    assert reach_of(few, "pearson") is None
 
 
 def test_a_guard_that_wants_more_rows_is_said_with_what_could_be_shown() -> None:
