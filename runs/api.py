@@ -86,8 +86,7 @@ def bench(
             if model is not None:
                 raise InputError("a function is its own model: leave out model")
             dataset = rows_for_function(table.source, table.fitting().reading, opened.registry)
-            of_scores = scale_of(scale)
-            result = bench_function(opened, judge, dataset, scale=of_scores, by=by, **how)
+            result = bench_function(opened, judge, dataset, scale=scale_of(scale), by=by, **how)
         else:
             if scale is not None:
                 raise InputError("the prompt of a judge states its scale; scale is for a function")
