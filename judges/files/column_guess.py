@@ -15,7 +15,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from statistics import fmean
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+import orjson
 
 from ..errors import DataError
 from .column_names import (
@@ -57,6 +59,8 @@ class UnclearColumnsError(DataError):
     def __init__(self, path: RowSource, message: str, guessed: GuessedColumns) -> None:
         options = shlex.join(guessed.options())
         hint = "; ".join([f"name the column with {options}", *guessed.doubts()])
+        if guessed.no_rows:
+            hint = "docs/how-to/coming-from.md shows what rows look like"
         super().__init__(f"{path}: {message}", hint=hint)
         self.guessed = guessed
 
@@ -102,13 +106,16 @@ class GuessedColumns:
     inputs: tuple[str, ...]
     values: Mapping[str, tuple[str, ...]]
     """The first two values of each column."""
+    no_rows: str = ""
+    """What can be done with a file of conversations or of pairs of answers, which no judge reads.
+    """
     labels: str = ""
     """What the values of the label's column are taken as, `?` for words that say nothing."""
 
     @property
     def complete(self) -> bool:
         """Whether there is a column for everything that is needed."""
-        return all(one.column for one in self.guesses if one.needed)
+        return not self.no_rows and all(one.column for one in self.guesses if one.needed)
 
     @property
     def sure(self) -> bool:
@@ -183,9 +190,47 @@ def guess_columns(
         guesses=tuple(replace(one, needed=one.role in needed) for one in every),
         inputs=tuple(inputs),
         values={name: one.first_values for name, one in contents.items()},
+        no_rows="" if {*needed} <= fixed.keys() else _no_rows(rows, contents),
         labels=", ".join(
             f"{shorten(text)} as {'?' if grade is None else f'{grade:g}'}" for text, grade in labels
         ),
+    )
+
+
+_SPEAKERS = ({"role", "content"}, {"from", "value"}, {"role", "parts"}, {"speaker", "text"})
+"""Fields of one turn of a conversation."""
+
+
+def _no_rows(rows: Sequence[Mapping[str, Cell]], header: Iterable[str]) -> str:
+    """Return what can be done with conversations, or with pairs under the names they are published
+    by; empty for anything else.
+    """
+    for name in header:
+        cells = [cell for row in rows if (cell := row.get(name)) not in (None, "")]
+        if cells and all(map(_is_turns, cells)):
+            return (
+                f"the column {name!r} holds conversations, and a judge reads one row for each"
+                " answer: write one row per answer to be judged, the answer as one column, what"
+                " was said before it as another"
+            )
+    if {"chosen", "rejected"} <= {*header}:
+        return (
+            "the columns 'chosen' and 'rejected' are a pair of answers to choose between, and a"
+            " judge grades one answer: write two rows for each pair, the better one with label 1,"
+            " the other with 0, and the same group_id"
+        )
+    return ""
+
+
+def _is_turns(cell: Cell) -> bool:
+    if not isinstance(cell, str) or not cell.startswith("["):
+        return False
+    try:
+        turns: Any = orjson.loads(cell)  # Any: JSON
+    except orjson.JSONDecodeError:
+        return False
+    return bool(turns) and all(
+        isinstance(turn, dict) and any(fields <= {*turn} for fields in _SPEAKERS) for turn in turns
     )
 
 

@@ -418,7 +418,7 @@ def refuse_missing(
                 f"{path}: {message}", hint=f"this looks like a tool's export; try {command}"
             )
     if guessed is not None:
-        raise UnclearColumnsError(path, message, guessed)
+        raise UnclearColumnsError(path, guessed.no_rows or message, guessed)
     raise DataError(f"{path}: {message}", hint=f"name the column with {' '.join(options)}")
 
 

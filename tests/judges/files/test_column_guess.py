@@ -148,3 +148,21 @@ def test_the_error_names_the_options_of_all_columns(tmp_path: Path) -> None:
         load_dataset(tmp_path / "rows.csv", inputs=("source", "statement"), scale=OutputScale())
     hint = caught.value.hint or ""
     assert "--column source=kontext --column statement=COLUMN --label Urteil" in hint
+
+
+@pytest.mark.parametrize(
+    ("row", "advice"),
+    [
+        ({"messages": '[{"role": "user", "content": "Hi"}]', "label": 1}, "one row per answer"),
+        ({"conversations": '[{"from": "human", "value": "Hi"}]'}, "holds conversations"),
+        ({"prompt": "Hi", "chosen": "Hello.", "rejected": "What?"}, "two rows for each pair"),
+    ],
+)
+def test_conversations_and_pairs_are_refused_with_what_can_be_done(
+    row: dict[str, Any], advice: str
+) -> None:
+    """In one line, and no column is proposed."""
+    with pytest.raises(UnclearColumnsError, match=advice) as caught:
+        load_dataset(rows_in_memory([row]), inputs=("source", "statement"), scale=OutputScale())
+    assert "\n" not in str(caught.value)
+    assert not caught.value.guessed.complete
