@@ -60,7 +60,7 @@ class UnclearColumnsError(DataError):
         options = shlex.join(guessed.options())
         hint = "; ".join([f"name the column with {options}", *guessed.doubts()])
         if guessed.no_rows:
-            hint = "docs/how-to/coming-from.md shows what rows look like"
+            hint = "docs/how-to/troubleshooting.md shows what rows look like"
         super().__init__(f"{path}: {message}", hint=hint)
         self.guessed = guessed
 
