@@ -49,7 +49,7 @@ def test_entries_have_a_name_an_address_and_the_name_of_a_variable(tmp_path: Pat
         (
             "acme:\n  colour: 0\n",
             2,
-            "no field 'colour', the fields are base_url, key_variable, model, extra_body",
+            "no field 'colour', the fields are base_url, path, key_variable, model, extra_body",
         ),
         (
             "acme:\n  token_per_minute: 0\n",

@@ -12,6 +12,7 @@ import pytest
 
 from judgewright.judges import DecisionRule, InputError, JudgePrompt, Platt, Registry, load_prompt
 from judgewright.runs.actions.export import read_inputs
+from judgewright.runs.config.command_options import RoleOptions
 from judgewright.runs.exports import (
     TARGETS,
     ExportContext,
@@ -51,7 +52,7 @@ def test_rows_of_ones_own_are_asked_about(tmp_path: Path, context) -> None:
     found = verify_export(
         tmp_path / "out",
         TARGETS,
-        rows=read_inputs(shipped("groundedness"), tmp_path / "rows.jsonl"),
+        rows=read_inputs(shipped("groundedness"), tmp_path / "rows.jsonl", RoleOptions()),
     )
     assert (found.rows, found.problems) == (9, ())
 
