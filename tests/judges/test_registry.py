@@ -206,7 +206,7 @@ def test_a_spoilt_rule_file_is_named_and_never_used(
 
 
 def test_what_differs_from_where_a_rule_was_fitted_is_said() -> None:
-    """Another model, or another kind of confidence under a calibration."""
+    """Another model or build, or another kind of confidence under a calibration."""
     kept = fitted(model="m")
     assert list(kept.caveats(model="m", confidence="ask")) == []
     told = list(kept.caveats(model="n", confidence="tok"))
@@ -214,6 +214,9 @@ def test_what_differs_from_where_a_rule_was_fitted_is_said() -> None:
     assert "ask confidences, these are tok" in told[1]
     plain = fitted(model="m", rule=DecisionRule(threshold=1))
     assert list(plain.caveats(model="m", confidence="tok")) == []
+    built = fitted(model="m", build="m-1")
+    assert list(built.caveats(model="m", confidence="ask", build="m-1")) == []
+    assert "on m-1, not on m-2" in next(built.caveats(model="m", confidence="ask", build="m-2"))
 
 
 def test_an_edited_file_is_a_new_version_of_the_one_it_states(tmp_path: Path) -> None:

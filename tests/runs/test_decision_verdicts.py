@@ -15,7 +15,6 @@ from judgewright.judges import (
     Dataset,
     DecisionRule,
     JudgedDataset,
-    OutputScale,
     Registry,
     Row,
     Unscored,
@@ -25,11 +24,11 @@ from judgewright.judges import (
     measure,
 )
 from judgewright.judges.models.question import Question, State
-from judgewright.judges.scale import Platt, label_scale_text, parse_label_scale
+from judgewright.judges.scale import Platt
 from judgewright.runs.actions.bench import write_verdicts
 from judgewright.runs.store import Workspace, list_runs
 
-from ..planted_decisions import BUILD, named_model, planted_client, served
+from ..planted_decisions import BUILD, planted_client, requests_to, served
 from .review.conftest import Elements, visit, when_done
 from .run_command import run
 
@@ -37,70 +36,68 @@ PROMPT = Registry().get("groundedness")
 METRICS = ("precision", "recall", "f1", "auroc", "brier", "ece")
 
 
-def by_hash(question: Question, state: State) -> list[float] | None:
-    """Return a distribution that depends on the state alone; some rows get no answer, some one
-    that is none.
-    """
+def good(question: Question, state: State) -> list[float]:
+    """Return a distribution that depends on the state alone."""
     digest = hashlib.blake2b(json.dumps(state).encode()).digest()
-    rng = np.random.default_rng(list(digest))
-    if digest[0] < 12:
-        return None
-    shares = rng.dirichlet([0.5] * len(question.options))
-    if digest[0] < 24:
-        return (shares * 1.4).tolist()
-    return shares.tolist()
+    return np.random.default_rng(list(digest)).dirichlet([0.5] * len(question.options)).tolist()
+
+
+def at_times_bad(question: Question, state: State) -> list[float]:
+    """Return the same, but for some rows no answer, and for some no distribution."""
+    shares = good(question, state)
+    if shares[0] < 0.004:
+        return []
+    return [1.4 * share for share in shares] if shares[1] < 0.004 else shares
 
 
 def rows_of(n: int, seed: int = 0) -> Dataset:
     """Return rows that people graded 0 to 3, in groups of two."""
-    rng = np.random.default_rng(seed)
+    labels = np.random.default_rng(seed).integers(0, 4, n)
     rows = (
         Row(
             id=f"r{i}",
             inputs={"source": f"source {seed} {i}", "statement": "It is so."},
-            label=float(rng.integers(0, 4)),
+            label=float(label),
             group=f"g{i // 2}",
         )
-        for i in range(n)
+        for i, label in enumerate(labels)
     )
     return Dataset.of(rows, labels=PROMPT.scale, name="rows.jsonl")
 
 
-def judged_by_hash(n: int = 150, rule: DecisionRule | None = None) -> JudgedDataset:
+def judged_rows(n: int = 150, rule: DecisionRule | None = None, seed: int = 0) -> JudgedDataset:
     """Judge such rows."""
-    with planted_client(by_hash) as client:
-        return judge(PROMPT, rows_of(n), client, rule=rule)
+    with planted_client(at_times_bad) as client:
+        return judge(PROMPT, rows_of(n, seed), client, rule=rule)
 
 
-RULES = (
-    None,
-    DecisionRule(threshold=0.3),
-    DecisionRule(threshold=0.3, calibration=Platt(slope=1.2, intercept=-0.4)),
+@pytest.mark.parametrize(
+    "rule",
+    [
+        None,
+        DecisionRule(threshold=0.3),
+        DecisionRule(threshold=0.3, calibration=Platt(slope=1.2, intercept=-0.4)),
+    ],
+    ids=["half", "cut", "calibrated"],
 )
-
-
-@pytest.mark.parametrize("rule", RULES, ids=["half", "cut", "calibrated"])
 def test_a_verdict_file_read_back_decides_and_measures_alike(
     tmp_path: Path, rule: DecisionRule | None
 ) -> None:
     """The cut that decided stands in the file, and no option has to repeat it."""
-    judged = judged_by_hash(rule=rule)
+    judged = judged_rows(rule=rule)
     write_verdicts(judged, tmp_path / "v.jsonl")
     again = load_verdicts(tmp_path / "v.jsonl")
-    assert again.scale.threshold == judged.scale.threshold
-    assert again.dataset.labels.threshold == judged.dataset.labels.threshold
     assert again.predicted.tolist() == judged.predicted.tolist()
     assert again.positive.tolist() == judged.positive.tolist()
-    before, after = measure(judged, resamples=50), measure(again, resamples=50)
-    assert len(before.unscored) == 1
+    before, after = measure(judged, resamples=50).metrics, measure(again, resamples=50).metrics
     for name in METRICS:
-        old, new = before.metrics[name], after.metrics[name]
-        assert (new.value, new.low) == pytest.approx((old.value, old.low), abs=1e-9), name
+        figures = [(one[name].value, one[name].low) for one in (before, after)]
+        assert figures[1] == pytest.approx(figures[0], abs=1e-9), name
 
 
 def test_labels_that_never_reach_the_top_keep_their_threshold(tmp_path: Path) -> None:
-    """Grades 0 and 1 of a scale to 3 are no yes and no: all of them are negative."""
-    judged = judged_by_hash(40)
+    """Grades 0 and 1 of a scale to 3 are no yes and no; thresholds that are stated come first."""
+    judged = judged_rows(40)
     low = judged.only([i for i, row in enumerate(judged.dataset.rows) if row.label in (0.0, 1.0)])
     write_verdicts(low, tmp_path / "v.jsonl")
     assert not load_verdicts(tmp_path / "v.jsonl").positive.any()
@@ -109,43 +106,29 @@ def test_labels_that_never_reach_the_top_keep_their_threshold(tmp_path: Path) ->
 
 
 def test_files_and_frames_have_the_whole_distribution(tmp_path: Path) -> None:
-    """Beside the probability that decides stand each grade's, the expected and the likeliest
-    grade; a row without a verdict has none, and no slice is cut by them.
+    """Each grade's probability, the expected and the likeliest grade; nothing of them in a chat
+    judge's file, and no slice is cut by them.
     """
-    judged = judged_by_hash()
+    judged = judged_rows()
     write_verdicts(judged, tmp_path / "v.jsonl")
     lines = [json.loads(line) for line in (tmp_path / "v.jsonl").read_text().splitlines()]
-    frame = judged.to_frame()
-    for line, answer, shares in zip(lines, judged.answers, frame.distribution, strict=True):
+    for line, answer, shares in zip(
+        lines, judged.answers, judged.to_frame().distribution, strict=True
+    ):
         if isinstance(answer, Unscored):
             assert line["distribution"] is line["argmax_grade"] is line["score"] is None
             continue
         assert line["distribution"] == shares == dict(zip("0123", answer.distribution, strict=True))
         assert line["score"] == pytest.approx(answer.distribution[2] + answer.distribution[3])
-        mean = sum(int(grade) * share for grade, share in shares.items())
-        assert line["expected_grade"] == pytest.approx(mean)
-        assert line["argmax_grade"] == int(np.argmax(answer.distribution))
+        assert line["expected_grade"] == pytest.approx(np.dot(range(4), answer.distribution))
+        assert line["argmax_grade"] == np.argmax(answer.distribution)
     outputs = load_verdicts(tmp_path / "v.jsonl").outputs
     assert {"distribution.0", "distribution.3", "expected_grade", "argmax_grade"} <= {*outputs}
-
-
-def test_a_chat_judges_file_has_no_further_columns(tmp_path: Path) -> None:
-    """Nothing changes where there is no distribution."""
-    rows = rows_of(3)
-    answers = tuple(Verdict(row_id=row.id, score=2.0, positive=True) for row in rows.rows)
-    judged = JudgedDataset(dataset=rows, answers=answers, scale=PROMPT.scale)
-    write_verdicts(judged, tmp_path / "v.jsonl")
-    line = json.loads((tmp_path / "v.jsonl").read_text().splitlines()[0])
-    assert not {"distribution", "score_scale", "label_scale"} & line.keys()
-    assert "distribution" not in judged.to_frame()
-
-
-@pytest.mark.parametrize("text", ["binary", "probability@0.3", "0..3@2.0", "-2..5@1.5"])
-def test_a_scale_written_as_text_is_read_back(text: str) -> None:
-    """The grades and the threshold are the same."""
-    assert label_scale_text(parse_label_scale(text)) == text
-    named = OutputScale(labels=("bad", "fair", "good"), threshold=1.0)
-    assert label_scale_text(named) == "0..2@1.0"
+    answers = tuple(Verdict(row_id=r.id, score=2.0, positive=True) for r in judged.dataset.rows)
+    chat = JudgedDataset(dataset=judged.dataset, answers=answers, scale=PROMPT.scale)
+    write_verdicts(chat, tmp_path / "chat.jsonl")
+    written = json.loads((tmp_path / "chat.jsonl").read_text().splitlines()[0])
+    assert not {"distribution", "score_scale"} & written.keys()
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -154,12 +137,10 @@ def test_metrics_equal_scikit_learns_on_the_same_probabilities(seed: int) -> Non
     from sklearn import metrics as sk
     from sklearn.calibration import calibration_curve
 
-    rows = rows_of(300, seed)
-    with planted_client(by_hash) as client:
-        judged = judge(PROMPT, rows, client)
+    judged = judged_rows(300, seed=seed)
     pairs = [
         (row.label >= 2, answer.distribution[2] + answer.distribution[3])
-        for row, answer in zip(rows.rows, judged.answers, strict=True)
+        for row, answer in zip(judged.dataset.rows, judged.answers, strict=True)
         if isinstance(answer, Verdict) and row.label is not None
     ]
     label, score = (np.array(side) for side in zip(*pairs, strict=True))
@@ -178,38 +159,30 @@ def test_metrics_equal_scikit_learns_on_the_same_probabilities(seed: int) -> Non
     assert {name: figures[name] for name in expected} == pytest.approx(expected, abs=1e-12)
 
 
-def test_bench_says_which_build_answered(
+def test_bench_says_which_build_answered_and_asks_again_in_another_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Once; its verdict file gives the same figures, and the rows' page the distributions."""
+    """Once; its verdict file gives the same figures, the rows' page the distributions, and only
+    what was changed is asked again.
+    """
     monkeypatch.chdir(tmp_path)
-    lines = [
-        {"id": row.id, "label": row.label, "group_id": row.group, **row.inputs}
-        for row in rows_of(60).rows
-    ]
-    Path("rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    with served(by_hash) as (base_url, sent):
-        monkeypatch.setenv("JUDGEWRIGHT_MODELS", named_model(tmp_path, base_url))
-        bench = ("bench", "groundedness", "rows.jsonl", "--model", "planted")
+    monkeypatch.setenv("JUDGEWRIGHT_MODELS", str(tmp_path / "models.yaml"))
+    rows = [{"id": row.id, "label": row.label, **row.inputs} for row in rows_of(60).rows]
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    bench = ("bench", "groundedness", "rows.jsonl", "--model", "planted")
+    with served(good, tmp_path) as server:
         code, out, err = run(capsys, *bench, "--out", "v.jsonl")
-        assert (code, len(sent)) == (0, 60), err
-        said = " ".join(out.split())
-        assert said.count(f"planted answered as {BUILD}") == 1
-        code, out, _ = run(capsys, *bench, "--json")
-        assert (code, len(sent)) == (0, 60)
-        benched = json.loads(out)
+        assert (code, requests_to(server)) == (0, 60), err
+        assert " ".join(out.split()).count(f"planted answered as {BUILD}") == 1
+        benched = json.loads(run(capsys, *bench, "--json")[1])["metrics"]
         code, out, err = run(capsys, *bench, "--planted", "order")
-        assert (code, len(sent)) == (0, 120), err
+        assert (code, requests_to(server)) == (0, 120), err
         assert "reversed: decided otherwise" in out
         assert run(capsys, *bench, "--planted", "ordered")[0] == 2
-    code, out, _ = run(capsys, "score", "v.jsonl", "--json")
-    scored = json.loads(out)
-    assert code == 0
-    assert scored["metrics"]["auroc"]["value"] == benched["metrics"]["auroc"]["value"]
-    assert scored["metrics"]["f1"]["value"] == benched["metrics"]["f1"]["value"]
+    scored = json.loads(run(capsys, "score", "v.jsonl", "--json")[1])["metrics"]
+    assert all(scored[name]["value"] == benched[name]["value"] for name in METRICS)
     with Workspace(tmp_path) as workspace:
         run_id = list_runs(workspace.database)[0].run_id
     with visit(tmp_path) as page:
-        text = " ".join(Elements(when_done(page, f"/runs/{run_id}/rows").text).text.split())
+        text = Elements(when_done(page, f"/runs/{run_id}/rows").text).text
     assert "expected grade" in text
-    assert "most probable" in text
