@@ -225,12 +225,8 @@ def expected_grade(answer: Verdict, scale: OutputScale) -> float | None:
 
 def distribution_fields(answer: Answer, scale: OutputScale) -> dict[str, Any]:  # Any: JSON
     """Return what files and pages say of a decision model's answer beside its score: the
-    probability of each grade or label, the expected and the most probable grade; None where there
-    is none.
-
-    Args:
-        answer: The answer.
-        scale: The judge's own, of which the distribution is.
+    probability of each grade or label of the judge's own scale, the expected and the most probable
+    grade; None where there is none.
     """
     fields: dict[str, Any] = dict.fromkeys(DISTRIBUTION_FIELDS)  # Any: JSON
     if isinstance(answer, Unscored) or not answer.distribution:

@@ -146,7 +146,7 @@ def judge(
         model=client.model.name,
         simulated=simulated,
         asked_scale=None if question is None else prompt.scale,
-        builds=() if question is None else tuple(sorted(builds - {""})),
+        build=None if question is None else ", ".join(sorted(builds - {""})) or None,
     )
     return judged if rule is None else judged.under(rule)
 

@@ -50,8 +50,7 @@ def judge_together(
         for row in dataset.rows:
             for prompt in prompts:
                 prompt.require_inputs(row)
-        asked = [asked_question(prompt, client, settings) for prompt in prompts]
-        questions = [one for one in asked if one is not None]
+        questions = list(filter(None, (asked_question(p, client, settings) for p in prompts)))
         rows = [row for row in dataset.rows if settings.oversized(row) is None]
         for first in range(0, len(rows), _ROWS):
             part = rows[first : first + _ROWS]

@@ -53,8 +53,8 @@ class JudgedDataset(JudgedArrays):
     asked_scale: OutputScale | None = None
     """The judge's own scale, of which a decision model's distributions are; None of a chat model.
     """
-    builds: tuple[str, ...] = ()
-    """The names under which a decision model answered."""
+    build: str | None = None
+    """The name under which a decision model answered, or several."""
 
     def __post_init__(self) -> None:
         if len(self.answers) != len(self.dataset.rows):
@@ -165,11 +165,6 @@ class JudgedDataset(JudgedArrays):
         return tuple(self.rows[0].inputs) if self.rows else ()
 
     @property
-    def build(self) -> str | None:
-        """The name under which a decision model answered, or several; None of a chat model."""
-        return ", ".join(self.builds) or None
-
-    @property
     def total(self) -> int:
         """All rows, scored or not."""
         return len(self.dataset.rows)
@@ -218,12 +213,8 @@ class JudgedDataset(JudgedArrays):
         )
 
     def distribution_fields(self, answer: Answer) -> dict[str, Any]:  # Any: JSON
-        """Return what `distribution_fields` of `asked_question.py` does; nothing of a chat
-        model's answer.
-        """
-        if self.asked_scale is None:
-            return {}
-        return distribution_fields(answer, self.asked_scale)
+        """Return `distribution_fields` of an answer; nothing of a chat model's."""
+        return distribution_fields(answer, self.asked_scale) if self.asked_scale else {}
 
     def __repr__(self) -> str:
         answered = len(self.answers) - sum(self.unscored.values())

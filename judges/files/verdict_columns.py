@@ -19,8 +19,6 @@ from .verdict_scale import Cuts, GradeMap, words_for
 GROUP_COLUMNS = ("metadata.query_id", "query_id", "group_id", "group")
 """Columns that hold the group where none is named."""
 
-LABEL, SCORE = "label", "score"
-"""The columns of label and score where none is named."""
 RATIONALE = "rationale"
 """The column of the judge's reasons where none is named."""
 
@@ -32,7 +30,7 @@ CLASSES = "classes"
 places in it.
 """
 
-SCALES = ("label_scale", "score_scale")
+SCALES = "scales"
 """Where it writes, of a decision model, the scales of label and score, as `parse_label_scale` reads
 them: a cut that was chosen decides when the file is read again.
 """
@@ -61,11 +59,11 @@ _ROW_OBJECTS = frozenset(
 class VerdictColumns:
     """Which columns of a verdict file say what, and how their cells become grades and decisions."""
 
-    label: str = LABEL
+    label: str = "label"
     """The column of the human label."""
     require_labels: bool = True
     """Whether a file without a single label is an error."""
-    score: str = SCORE
+    score: str = "score"
     """The column of the judge's score. Of a matrix of judges: `verdicts.NAME` for one;
     `verdicts.*`, or `verdicts` where the file has no such column but an object of that name, for
     all."""

@@ -53,7 +53,7 @@ Frame = Any
 STREAMED = 1 << 25
 """Bytes of a file from which its verdicts are read as a stream."""
 _KEYS = ["label", "score", "confidence", "group", "reason"]
-_OF_THE_FILE = (CLASSES, *SCALES, "judge_model", "simulated")
+_OF_THE_FILE = (CLASSES, SCALES, "judge_model", "simulated")
 """Columns that say something of the file as a whole."""
 
 
@@ -96,7 +96,7 @@ def stream_verdicts(path: Path, columns: VerdictColumns) -> JudgedColumns:
         scores=scores,
         other_labels=read.uneven_labels,
         classes=read.cells[CLASSES],
-        scales=tuple(read.cells[name] for name in SCALES),
+        scales=read.cells[SCALES],
     )
     grading = grade_file(grades, columns, (read.labels.grades, read.scores), notes)
     frame.loc[frame.score.isin(grading.dropped.keys()), ["score", "reason"]] = (nan, "parse")

@@ -26,11 +26,9 @@ from .records import Cell, read_records
 from .rows_in_memory import RowSource, name_of
 from .verdict_columns import (
     CLASSES,
-    LABEL,
     RATIONALE,
     REASON,
     SCALES,
-    SCORE,
     VerdictColumns,
     output_columns,
     roles_of,
@@ -155,7 +153,7 @@ def _judged_dataset(
             scores=Counter(row.score for row in rows if row.score is not None),
             other_labels=table.grades,
             classes={draft.aside.get(CLASSES) for draft in table.drafts},
-            scales=tuple({draft.meta.get(name) for draft in table.drafts} for name in SCALES),
+            scales={draft.meta.get(SCALES) for draft in table.drafts},
         ),
         columns,
         (table.worded, words),
@@ -217,8 +215,8 @@ class GradesOfFile:
     """Labels of rows that are not measured, which show the scale all the same."""
     classes: set[Cell]
     """The different cells of the column `CLASSES`."""
-    scales: tuple[set[Cell], ...]
-    """Those of each of the columns `SCALES`."""
+    scales: set[Cell]
+    """Those of the column `SCALES`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,19 +338,16 @@ def _written_scales(
     other columns are read.
     """
     mapped = columns.label_map or columns.map_of(grades.judge)
-    if mapped or (columns.label, columns.score) != (LABEL, SCORE):
+    if mapped or (columns.label, columns.score) != ("label", "score") or len(grades.scales) != 1:
         return None
-    scales: list[OutputScale] = []
-    for cells, values in zip(grades.scales, both, strict=True):
-        if len(cells) != 1:
-            return None
-        try:
-            scale = parse_label_scale(str(*cells))
-        except InputError:
-            return None
-        if not all(map(scale.contains, values)):
-            return None
-        scales.append(scale)
+    try:
+        scales = [parse_label_scale(text) for text in str(*grades.scales).split()]
+    except InputError:
+        return None
+    if len(scales) != 2 or not all(map(scales[0].contains, both[0])):
+        return None
+    if not all(map(scales[1].contains, both[1])):
+        return None
     cuts = columns.cuts(grades.judge)
     return state_scales(scales[0], cuts)[0], state_scales(scales[1], cuts)[1]
 

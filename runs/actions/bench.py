@@ -454,20 +454,14 @@ def _build_notes(judged: JudgedDataset) -> Iterator[str]:
         yield f"{judged.model} answered as {judged.build}: the figures hold for that build"
 
 
-def _deciding_score(judged: JudgedDataset, verdict: Verdict) -> float:
-    """Return the score that the decision was made by: a decision model's probability calibrated."""
-    rule = judged.rule
-    if judged.asked_scale is None or rule is None or rule.calibration is None:
-        return verdict.score
-    return rule.calibration(verdict.score)
-
-
 def write_verdicts(judged: JudgedDataset, path: Path) -> None:
     """Write one line a row as JSONL: what `score` and `slices` read, with reasons for unscored
     rows.
     """
     from .make_data import written_beside
 
+    decides = judged.asked_scale is not None and judged.scale.kind != "choice"
+    calibrated = judged.rule.calibration if decides and judged.rule else None
     with written_beside(path) as file:
         rows = zip(judged.dataset.rows, judged.answers, row_keys(judged.dataset), strict=True)
         for row, answer, key in rows:
@@ -480,13 +474,13 @@ def write_verdicts(judged: JudgedDataset, path: Path) -> None:
                 "group": row.group,
             }
             line |= judged.distribution_fields(answer)
-            if judged.asked_scale is not None and judged.scale.kind != "choice":
+            if decides:
                 scales = judged.dataset.labels, judged.scale
-                line |= zip(SCALES, map(label_scale_text, scales), strict=True)
+                line[SCALES] = " ".join(map(label_scale_text, scales))
             if isinstance(answer, Verdict):
                 line |= {
                     "verdict": int(answer.positive),
-                    "score": _deciding_score(judged, answer),
+                    "score": calibrated(answer.score) if calibrated else answer.score,
                     "confidence": answer.confidence,
                     "rationale": answer.rationale,
                     "unscored": None,

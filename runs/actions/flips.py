@@ -7,7 +7,7 @@ rows stay sealed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -52,8 +52,8 @@ class Flip:
     meta: Mapping[str, Any]  # Any: whatever the file has
     classes: tuple[str, ...] = ()
     """Those of a choice; empty for a judge that decides yes or no."""
-    distributions: tuple[Mapping[str, Any], ...] = ({}, {})  # Any: JSON
-    """What a decision model's distributions say of both verdicts, see `distribution_fields`."""
+    distributions: Mapping[str, Any] = field(default_factory=dict)  # Any: JSON
+    """What a decision model's distributions say `before` and `after`."""
 
     @property
     def people(self) -> str:
@@ -89,11 +89,9 @@ class Flip:
                 "positive": v.positive,
                 "confidence": v.confidence,
                 "rationale": v.rationale,
-                **fields,
+                **self.distributions.get(name, {}),
             }
-            for name, v, fields in zip(
-                ("before", "after"), (self.before, self.after), self.distributions, strict=True
-            )
+            for name, v in (("before", self.before), ("after", self.after))
         }
         return {
             "row_id": self.row_id,
@@ -180,7 +178,9 @@ def _flip(judged: JudgedDataset, row: Row, old: Verdict, new: Verdict, *, in_sli
         classes=judged.scale.labels if judged.scale.kind == "choice" else (),
         before=old,
         after=new,
-        distributions=(judged.distribution_fields(old), judged.distribution_fields(new)),
+        distributions={
+            name: judged.distribution_fields(one) for name, one in (("before", old), ("after", new))
+        },
         inputs=row.inputs,
         meta=row.meta,
     )

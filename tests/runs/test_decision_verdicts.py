@@ -128,7 +128,7 @@ def test_files_and_frames_have_the_whole_distribution(tmp_path: Path) -> None:
     chat = JudgedDataset(dataset=judged.dataset, answers=answers, scale=PROMPT.scale)
     write_verdicts(chat, tmp_path / "chat.jsonl")
     written = json.loads((tmp_path / "chat.jsonl").read_text().splitlines()[0])
-    assert not {"distribution", "score_scale"} & written.keys()
+    assert not {"distribution", "scales"} & written.keys()
 
 
 @pytest.mark.parametrize("seed", range(3))
