@@ -62,6 +62,8 @@ def distribution_of(
         names = ["no", "yes"]
     elif kind == "score" and api != "decisions":
         names = [str(index) for index in range(len(names))]
+    if len(by_name) > len(names):
+        raise NoDistribution(f"there are probabilities of other answers than {len(names)}")
     return _summing_to_one([_probability(by_name.get(name), name) for name in names])
 
 

@@ -141,7 +141,7 @@ class Client:
             tries=tries,
             row_seconds=row_seconds,
             price_share=1.0 if exchange is None else exchange.price_share,
-            ladder=Ladder(omitted),
+            ladder=Ladder(omitted, tries=settings.api is None),
             speed=Speed(settings.timeout),
         )
         self._watch = watch

@@ -37,6 +37,10 @@ class DecisionEndpoint(Endpoint):
     ) -> None:
         super().__init__(path=PATHS[api] if path is None else path, **address)
         self._api: DecisionApi = api
+        self._hint = (
+            f"check the model's name, base URL, path ({self._at.path}) and api, {api}: OpenAI takes"
+            " decisions, System One (Jev, Perplexity, Cloudflare, vLLM) systemone, SGLang sglang"
+        )
         self._together: tuple[str, ...] = ()
         self._posts: dict[tuple[str, int], tuple[list[str], Task[list[Completion]]]] = {}
 
@@ -84,15 +88,26 @@ class DecisionEndpoint(Endpoint):
         answer = await self._try(body)
         if isinstance(answer, ModelError):
             raise answer
-        if 200 <= answer.status < 300:
-            return read_answers(self._api, answer.content, questions, state)
-        if answer.status == 400 and (reply := read_answering_fault(answer.content, request)):
-            return [reply] * len(questions)
-        raise read_fault(
-            answer.status,
-            answer.content,
-            answer.headers,
-            sent=body,
-            base_url=self._at.base_url,
-            key_hint=self._at.key_hint,
-        )
+        try:
+            if 200 <= answer.status < 300:
+                return read_answers(self._api, answer.content, questions, state)
+            # Of several questions one may be refused; each is then sent alone.
+            alone = 400 <= answer.status < 500 and len(questions) == 1
+            if alone and (reply := read_answering_fault(answer.content, request)):
+                return [reply]
+            raise read_fault(
+                answer.status,
+                answer.content,
+                answer.headers,
+                sent=request.extra_body,
+                base_url=self._at.base_url,
+                path=self._at.path,
+                key_hint=self._at.key_hint,
+            )
+        except ModelError as error:
+            # So answers who takes another body.
+            if error.status == 404 or (
+                error.status in {200, 400, 405, 422, 502} and not error.hint
+            ):
+                error.hint = self._hint
+            raise

@@ -17,6 +17,7 @@ from ..errors import ModelError
 from .model import Completion
 from .question import DecisionApi, Question, State
 from .tokens import approximate_tokens
+from .wire import MAX_TEXT, read_body
 
 PATHS: Mapping[DecisionApi, str] = {
     "decisions": "/decisions",
@@ -106,62 +107,69 @@ def read_answers(
     Raises:
         ModelError: It is no answer to any question.
     """
-    body = _unwrapped(raw)
-    answers = body.get("answers")
-    if not isinstance(answers, list | dict):
-        raise ModelError(
-            f"the endpoint's reply has no answers: {raw[:200].decode('utf-8', 'replace')!r}",
-            retryable=True,
-            status=200,
-        )
+    body = read_body(raw, "answers", _parsed)
+    answers = body.get("answers") if isinstance(body, dict) else None
+    if not isinstance(answers, list if api == "decisions" else dict):
+        raise ModelError(f"the endpoint's reply has no answers as {api} has them", status=200)
     in_order = _in_order(answers, len(questions))
     tokens_in, tokens_out, cached, extra = _usage(body.get("usage"), questions, state)
     completions: list[Completion] = []
     for number, answer in enumerate(in_order):
         first = number == 0
+        text = orjson.dumps(answer).decode()
+        if len(text) > MAX_TEXT:
+            raise ModelError(f"an answer of {len(text):,} characters is not kept", status=200)
         refused = isinstance(answer, dict) and answer.get("type") == "refusal"
         completions.append(
             Completion(
-                text=orjson.dumps(answer).decode(),
+                text=text,
                 finish_reason="content_filter" if refused else "stop",
                 refusal="the model refuses the question" if refused else None,
                 tokens_in=tokens_in if first else 0,
                 tokens_out=tokens_out if first else 0,
                 tokens_cached=cached if first else 0,
-                model_returned=str(body.get("model") or ""),
+                model_returned=str(body.get("model") or "")[:200],
                 extra=extra,
             )
         )
     return completions
 
 
-def _unwrapped(raw: bytes) -> Json:
-    """Return the body, out of the envelope that some gateways put round it."""
+def _parsed(raw: bytes) -> Any:  # Any: JSON
+    """Return the body, out of the envelope that some gateways put round it; None for what is no
+    JSON, says a thing twice or cannot be kept.
+
+    NaN and Infinity become null: one such number costs its row.
+    """
     try:
-        body = orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        body = _lenient(raw)
+        body = json.loads(raw, object_pairs_hook=_once_each, parse_constant=lambda _: None)
+        orjson.dumps(body)
+    except (ValueError, TypeError, RecursionError):
+        return None
     if isinstance(body, dict) and "answers" not in body and isinstance(body.get("result"), dict):
-        body = body["result"]
-    if not isinstance(body, dict):
-        raise ModelError("the endpoint's reply is no JSON object", retryable=True, status=200)
+        return body["result"]
     return body
 
 
-def _lenient(raw: bytes) -> Any:  # Any: JSON
-    """Read JSON that holds NaN or Infinity, which become null: one such number costs its row."""
-    try:
-        return json.loads(raw, parse_constant=lambda _: None)
-    except ValueError:
-        return None
+def _once_each(pairs: list[tuple[str, Any]]) -> Json:  # Any: JSON
+    body = dict(pairs)
+    if len(body) < len(pairs):
+        raise ValueError("a name stands twice")
+    return body
 
 
 def _in_order(answers: Any, questions: int) -> list[Any]:  # Any: JSON
     """Return the answer to each question; None where there is none."""
+    names = [f"q{number}" for number in range(questions)]
     if isinstance(answers, dict):
-        return [answers.get(f"q{number}") for number in range(questions)]
+        return [answers.get(name) for name in names]
     # A list is in the order of the questions; one of another length says nothing of any of them.
-    return list(answers) if len(answers) == questions else [None] * questions
+    if len(answers) != questions:
+        return [None] * questions
+    return [
+        answer if isinstance(answer, dict) and answer.get("name") in (name, None) else None
+        for answer, name in zip(answers, names, strict=True)
+    ]
 
 
 def _usage(

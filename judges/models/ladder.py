@@ -46,11 +46,13 @@ class Ladder:
 
     Args:
         omitted: What is known to be refused: parameters as `Model.complete` takes them, and steps.
+        tries: Whether the model takes any of them; a decision model takes none.
     """
 
-    def __init__(self, omitted: Iterable[str] = ()) -> None:
+    def __init__(self, omitted: Iterable[str] = (), *, tries: bool = True) -> None:
         self.omitted = frozenset(omitted)
         """What is changed or left out now."""
+        self._tries = tries
         self.climbing = False
         """Whether a trial is under way: only one request is to be sent at a time."""
         self._before = self.omitted
@@ -80,7 +82,7 @@ class Ladder:
             without: What it was sent without: `omitted` at the time.
             error: What came back.
         """
-        if error.fatal or not may_mean_a_parameter(error):
+        if not self._tries or error.fatal or not may_mean_a_parameter(error):
             return error
         if without != self.omitted:
             return None  # it was sent before the last change

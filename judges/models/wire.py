@@ -6,7 +6,7 @@ Pure functions over bytes, so that whatever carries them (one call, a batch file
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from html import unescape
@@ -22,6 +22,7 @@ from .base_url import checked_url
 from .model import REASONING, Completion, Request, TokenLogprob
 from .rates import read_seconds
 from .tokens import approximate_tokens
+from .transport import CHAT
 
 REFUSABLE = (
     "temperature",
@@ -32,7 +33,8 @@ REFUSABLE = (
     "seed",
 )
 """Parameters of a request that an endpoint may refuse."""
-_MAX_TEXT = 2**20
+MAX_TEXT = 2**20
+"""Characters of an answer that are kept."""
 _MOST_TOKENS = 20_000_000
 """Twice the longest context a model has; an endpoint that reports more in one call does not count.
 """
@@ -77,8 +79,9 @@ _NAMES = re.compile(
 _OURS = {"model", "messages", "top_logprobs", *REFUSABLE}
 """Fields of a request that are no extra ones."""
 _UNFINISHED = re.compile(r"could not finish the message because max_(?:completion_)?tokens", re.I)
-_QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
-_FILTER_CODES = {"content_filter", "ResponsibleAIPolicyViolation"}
+_QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "4006"}
+"""The last is Cloudflare's."""
+_FILTER_CODES = {"content_filter", "ResponsibleAIPolicyViolation", "refusal"}
 _CODES = _QUOTA_CODES | _FILTER_CODES
 _RETRY_DELAY = re.compile(rb'"retryDelay"\s*:\s*"([0-9]{1,6}(?:\.[0-9]{1,9})?)s"')
 _NO_CREDIT = re.compile(r"credit balance is too low", re.I)
@@ -86,7 +89,6 @@ _WRONG_KEY = re.compile(r"api[ _]key (?:is )?(?:not valid|invalid|expired)", re.
 _FLAGGED = re.compile(r"flagged|moderation|content policy|safety", re.I)
 _MAY_REFUSE = {400, 403, 404, 422, 500, 501}
 _FATAL = {401, 402, 404, 405, 410}
-_CHAT = "/chat/completions"
 ENDINGS = frozenset(FINISHES.values())
 """How a whole or a cut reply ends; any other end is a failure, whatever it is called."""
 _TRANSIENT = {408, 409, 425, 429}
@@ -168,25 +170,7 @@ def read_completion(raw: bytes, request: Request) -> Completion:
         ModelError: It is not a chat completion, is far too long, or is an error in disguise (some
             gateways answer 200).
     """
-    # Counted before parsing: the parsed body is what would not fit in memory.
-    if raw.count(b"{") + raw.count(b"[") > _MOST_PARTS:
-        raise ModelError(f"the endpoint's reply has more than {_MOST_PARTS:,} parts", status=200)
-    body = _json(raw)
-    if (
-        isinstance(body, dict)
-        and not body.get("choices")
-        and ("choices" not in body or _words(body))
-    ):
-        fault = read_fault(_disguised_status(body), raw, {}, sent=request.body())
-        fault.args = (f"{fault} (in a 200)",)
-        # Where no error is said to be one, something else than a model may answer.
-        fault.no_model = not body.get("error")
-        raise fault
-    if body is None:
-        no_model = raw.lstrip().startswith((b"<", b"data:"))
-        words = _Fault.read(raw).message[:_MESSAGE_CAP] or "an empty body"
-        message = f"{words}, answered in place of a model"
-        raise ModelError(message, retryable=True, status=200, no_model=no_model)
+    body = read_body(raw, "choices", _json, request.body())
     # Only the first choice is read: each of a million wrong ones would have its own error.
     if isinstance(body, dict) and isinstance(body.get("choices"), list):
         body["choices"] = body["choices"][:1]
@@ -207,10 +191,9 @@ def read_completion(raw: bytes, request: Request) -> Completion:
         )
         message = f"the endpoint failed while it answered: {reason[:_MESSAGE_CAP]}"
         raise ModelError(message, retryable=True, status=_disguised_status(choice.error))
-    if len(text) > _MAX_TEXT:
+    if len(text) > MAX_TEXT:
         message = (
-            f"the endpoint's reply is {len(text):,} characters; more than {_MAX_TEXT:,} are not"
-            " kept"
+            f"the endpoint's reply is {len(text):,} characters; more than {MAX_TEXT:,} are not kept"
         )
         raise ModelError(message, status=200)
     tokens_in, tokens_out, cached, extra = _tokens(reply.usage, request, text)
@@ -226,6 +209,32 @@ def read_completion(raw: bytes, request: Request) -> Completion:
         logprobs=() if request.top_logprobs is None else _logprobs(choice.logprobs),
         extra=extra,
     )
+
+
+def read_body(
+    raw: bytes, field: str, parse: Callable[[bytes], Any], sent: Collection[str] = ()
+) -> Any:  # Any: JSON
+    """Return what `parse` makes of a 200: an object that has the field, or what is no object.
+
+    Raises:
+        ModelError: It is no JSON, is far too long, or is an error in disguise.
+    """
+    # Counted before parsing: the parsed body is what would not fit in memory.
+    if raw.count(b"{") + raw.count(b"[") > _MOST_PARTS:
+        raise ModelError(f"the endpoint's reply has more than {_MOST_PARTS:,} parts", status=200)
+    body = parse(raw)
+    if isinstance(body, dict) and not body.get(field) and (field not in body or _words(body)):
+        fault = read_fault(_disguised_status(body), raw, {}, sent=sent)
+        fault.args = (f"{fault} (in a 200)",)
+        # Where no error is said to be one, something else than a model may answer.
+        fault.no_model = not body.get("error")
+        raise fault
+    if body is None:
+        no_model = raw.lstrip().startswith((b"<", b"data:"))
+        words = _Fault.read(raw).message[:_MESSAGE_CAP] or "an empty body"
+        message = f"{words}, answered in place of a model"
+        raise ModelError(message, retryable=True, status=200, no_model=no_model)
+    return body
 
 
 def read_answer(
@@ -257,6 +266,7 @@ def read_fault(
     *,
     sent: Collection[str],
     base_url: str = "",
+    path: str = CHAT,
     key_hint: str = "",
 ) -> ModelError:
     """Read an error the endpoint answered with.
@@ -267,10 +277,11 @@ def read_fault(
         headers: With lower-case names or case-insensitive.
         sent: The parameters that were in the request.
         base_url: Where the request was sent, for a redirect that names no host.
+        path: What stands behind it.
         key_hint: What to do about a key that was refused.
     """
     if 300 <= status < 400 and (location := headers.get("location")):
-        return _redirect(status, urljoin(f"{base_url}{_CHAT}", location))
+        return _redirect(status, urljoin(f"{base_url}{path}", location), path)
     fault = _Fault.read(raw)
     named, extra = _named(status, fault, sent)
     if extra is not None:
@@ -307,14 +318,15 @@ def read_fault(
     )
 
 
-def _redirect(status: int, location: str) -> ModelError:
+def _redirect(status: int, location: str, path: str) -> ModelError:
     """A redirect is not followed: neither a row nor a key goes to an address that nobody named."""
     target = location.partition("?")[0].partition("#")[0]  # what stands there may be a secret
     hint = "check the base URL: a page and no model may stand there"
-    if target.endswith(_CHAT):
+    if target.endswith(path):
         with suppress(InputError):
-            base_url = checked_url(target.removesuffix(_CHAT))
-            hint = f"it was not followed; if that address is yours, ask there: NAME@{base_url}"
+            base_url = checked_url(target.removesuffix(path))
+            do = "ask there: NAME@" if path == CHAT else "make it the model's base_url: "
+            hint = f"it was not followed; if that address is yours, {do}{base_url}"
     # It may hold a user name and a password.
     if "@" in target:
         target = "another address"
@@ -372,7 +384,10 @@ class _Fault:
             text = raw[: 2 * _ERROR_CHARS].decode("utf-8", "replace").strip()
             return cls(_page_title(raw) if text.startswith("<") else text, "", "")
         error = body["error"] if isinstance(body.get("error"), dict) else body
-        message = _words(error) or _words(body) or orjson.dumps(body).decode()
+        match body:
+            case {"success": False, "errors": [dict(error), *_]}:  # Cloudflare's
+                pass
+        message = _words(error) or _words(body) or raw[:_ERROR_CHARS].decode("utf-8", "replace")
         code, kind = str(error.get("code") or body.get("code") or ""), str(error.get("type") or "")
         # Some servers say in `type` what others say in `code`.
         if code not in _CODES and kind in _CODES:

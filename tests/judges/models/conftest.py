@@ -78,6 +78,7 @@ class FakeEndpoint:
             body=completion(f"echo {seen.text}")
         )
         self.seen: list[Seen] = []
+        self.paths: list[str] = []
         self.counts: Counter[str] = Counter()
         self.in_flight = 0
         self.most_in_flight = 0
@@ -127,6 +128,7 @@ class FakeEndpoint:
             k.lower(): v.strip() for k, _, v in (line.partition(":") for line in head[1:] if line)
         }
         body = orjson.loads(await reader.readexactly(int(headers.get("content-length", "0"))))
+        self.paths.append(head[0].split()[1])
         reply = self._take(body, headers)
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
@@ -158,7 +160,7 @@ class FakeEndpoint:
             self.in_flight -= 1
 
     def _take(self, body: dict[str, Any], headers: dict[str, str]) -> Reply:
-        text = body["messages"][-1]["content"]
+        text = body["messages"][-1]["content"] if "messages" in body else ""
         self.counts[text] += 1
         self.times.append(self._loop.time())
         seen = Seen(body, headers, text, self.counts[text], len(self.seen) + 1)

@@ -938,7 +938,7 @@ def test_the_key_is_in_no_error_record_or_log(fake, caplog):
 @settings(max_examples=25, deadline=None)
 @given(
     texts=st.lists(st.integers(0, 12), max_size=40),
-    bad=st.sets(st.integers(0, 12)),
+    bad=st.sets(st.integers(0, 12), max_size=9),  # ten in a row end an ask
     flaky=st.sets(st.integers(0, 12)),
     concurrency=st.integers(1, 8),
 )
