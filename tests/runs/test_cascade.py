@@ -89,11 +89,14 @@ def test_a_band_of_all_asks_the_slow_model_alone(
     assert (len(server.decided), len(server.written)) == (0, 6)
 
 
-@pytest.mark.parametrize("model", ["stranger", "one-1.0"])
-def test_a_model_that_only_the_judge_names_is_sent_nothing(
+@pytest.mark.parametrize("model", ["stranger", "one-1.0", "theirs"])
+def test_a_model_that_only_others_name_is_sent_nothing(
     server: CascadeServer, capsys: pytest.CaptureFixture[str], model: str
 ) -> None:
-    """Nor is the fast one; the message says how to name it."""
+    """Neither the judge's file nor the workspace's models.yaml says where rows go, and the fast
+    model is not asked either.
+    """
+    Path("models.yaml").write_text("theirs: {model: chat}\n")
     write_cascade("both.yaml", model=model)
     code, _, err = run(capsys, *BENCH)
     assert code == 2
@@ -101,15 +104,20 @@ def test_a_model_that_only_the_judge_names_is_sent_nothing(
     assert server.decided == server.written == []
 
 
-def test_the_workspace_cannot_name_the_slow_model(
+def test_one_budget_is_for_both_models(
     server: CascadeServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its models.yaml may come with the judge."""
-    write_cascade("both.yaml", model="theirs")
-    Path("models.yaml").write_text("theirs: {model: chat}\n")
-    code, _, err = run(capsys, *BENCH)
-    assert (code, server.written) == (2, [])
-    assert "neither this command nor your models.yaml names" in err
+    """Rows of the slow one that it does not pay for are unscored, and the same command with more
+    money asks only them.
+    """
+    code, out, _ = run(capsys, *BENCH, "--budget", "0.0005")
+    assert code == 3
+    assert json.loads(out)["unscored"] == {"budget": 3}
+    assert (len(server.decided), len(server.written)) == (6, 0)
+    code, out, _ = run(capsys, *BENCH, "--budget", "1.00")
+    assert code == 0
+    assert json.loads(out)["unscored"] == {"parse": 1}
+    assert (len(server.decided), len(server.written)) == (6, 3)
 
 
 def test_rows_of_a_bench_are_shown_from_the_record(
