@@ -70,7 +70,7 @@ def choose_band(
         InputError: Too few labelled rows have both verdicts and a probability, a price is unknown
             where a cost is given, or no band reaches or gains what it should.
     """
-    scored = np.intersect1d(fast.scored, slow.scored).tolist()
+    scored: list[int] = np.intersect1d(fast.scored, slow.scored).tolist()
     used = [i for i in scored if raw_probability(fast.answers[i], fast.scale) is not None]
     fast, slow = fast.only(used), slow.only(used)
     require_labels(fast.dataset, fast.scale)
@@ -87,7 +87,8 @@ def choose_band(
     answers: list[Answer] = list(fast.answers)
     for inside, outside in group_folds(fast):
         band = _choose(band_curve(fast.only(inside), slow.only(inside)), agreement, cost)
-        for i in outside:
+        positions: list[int] = outside.tolist()
+        for i in positions:
             if band.low <= (raw_probability(fast.answers[i], fast.scale) or 0.0) <= band.high:
                 answers[i] = decided_by_slow(slow.answers[i], slow, fast.scale)
     tables = fast, replace(fast, answers=tuple(answers)), slow

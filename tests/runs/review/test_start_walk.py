@@ -95,7 +95,7 @@ def test_from_an_empty_folder_to_an_exported_prompt_without_a_terminal(
     page.click("text=among the judges")
     page.click("text=Hand it over")
     page.wait_for_selector("text=Choose where it goes")
-    page.click("text=messages")
+    page.click("text=jinja")
     page.wait_for_selector("text=Take it")
     with page.expect_download() as download:
         page.click("text=Download")
