@@ -66,7 +66,7 @@ class AskedQuestion:
         return self.question.message(self.api)
 
     @cached_property
-    def _good(self) -> tuple[int, ...]:
+    def good(self) -> tuple[int, ...]:
         """The places of the grades that are positive."""
         scale = self.prompt.scale
         if scale.kind == "probability":
@@ -144,7 +144,7 @@ class AskedQuestion:
             best = max(range(len(distribution)), key=distribution.__getitem__)
             return float(best), distribution[best]
         # Sums of shares may end a digit above 1.
-        positive = min(sum([distribution[place] for place in self._good]), 1.0)
+        positive = min(sum([distribution[place] for place in self.good]), 1.0)
         return positive, max(positive, 1.0 - positive)
 
 

@@ -183,16 +183,13 @@ def _question_form(scale: OutputScale) -> dict[str, Any]:  # Any: JSON
 def _question_body(prompt: JudgePrompt, api: DecisionApi) -> dict[str, Any]:  # Any: JSON
     """Return what an adapter needs to ask a decision model, and to read its answer."""
     asked = AskedQuestion(prompt=prompt, api=api)
-    scale, question = prompt.scale, asked.question
-    good = [number for number, grade in enumerate(scale.levels) if scale.positive(grade)]
-    if scale.kind == "probability":
-        good = [0 if scale.low_is_good else 1]
+    question = asked.question
     return {
         "api": api,
         "path": PATHS[api],
         "kind": question.kind,
         "names": [option.name for option in question.options],
-        "good": good,
+        "good": list(asked.good),
         "questions": wire_body(api, "", [question], "")["questions"],
     }
 
