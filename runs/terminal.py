@@ -4,6 +4,7 @@ terminal.
 
 from __future__ import annotations
 
+import datetime
 import sys
 import time
 import unicodedata
@@ -260,7 +261,8 @@ def _summary(progress: Progress) -> str:
         if progress.speed is None
         else f", {progress.speed:,.{0 if progress.speed >= 10 else 1}f} tokens/s"
     )
-    return f"{progress.recorded} cached{failed}{cost}{speed}"
+    again = f", {progress.again} cut and asked again" if progress.again else ""
+    return f"{progress.recorded} cached{failed}{again}{cost}{speed}"
 
 
 def _short_summary(progress: Progress, room: int) -> str:
@@ -280,14 +282,34 @@ def _short_summary(progress: Progress, room: int) -> str:
     return fitting
 
 
+def _time_left(progress: Progress, before: int, seconds: float) -> str:
+    """Return the time that is left at the speed so far, once it is worth saying.
+
+    Args:
+        progress: How far the work is.
+        before: Requests that were done when it was first seen.
+        seconds: Since then.
+    """
+    done = progress.done - before
+    left = seconds * (progress.total - progress.done) / done if done > 0 else 0.0
+    return f"about {datetime.timedelta(seconds=round(left))} left" if left >= 1 else ""
+
+
 def plain_progress() -> Callable[[str, Progress], None]:
-    """Return what prints a line now and then, the first of each work with whom it asks."""
+    """Return what prints a line now and then, the first of each work with whom it asks, the next
+    ones with the time left.
+    """
     last, announced = [time.monotonic()], set[str]()
+    begun: dict[str, tuple[float, int]] = {}
 
     def show(doing: str, progress: Progress) -> None:
-        if time.monotonic() - last[0] >= PLAIN_SECONDS:
-            last[0] = time.monotonic()
-            summary = _summary(progress)
+        now = time.monotonic()
+        since, before = begun.setdefault(doing, (now, progress.done))
+        if now - last[0] >= PLAIN_SECONDS:
+            last[0] = now
+            summary = ", ".join(
+                filter(None, (_summary(progress), _time_left(progress, before, now - since)))
+            )
             if progress.asked and doing not in announced:
                 announced.add(doing)
                 summary = f"asking {progress.asked}; {summary}"

@@ -139,6 +139,8 @@ class Progress:
     """The model and its address."""
     speed: float | None = None
     """Tokens a second that it writes."""
+    again: int = 0
+    """Requests that were done and are open once more: their reply was cut, more room is given."""
 
 
 Watch = Callable[[str, Progress], None]
@@ -162,6 +164,7 @@ class Counters:
     cost: float = 0.0
     price_known: bool = True
     tokens: int = 0
+    again: int = 0
     unreadable: Callable[[Completion], str] | None = None
     """Says why a reply of the judge cannot be read; empty where it can."""
     most_unreadable: int = MOST_UNREADABLE
@@ -181,6 +184,7 @@ class Counters:
             tokens=self.tokens,
             asked=self.asked,
             speed=self.stats.speed,
+            again=self.again,
         )
 
     def count(self, call: Call) -> None:
@@ -202,6 +206,7 @@ class Counters:
     def reopen(self, call: Call) -> None:
         """Take back what `count` counted: the call's cut reply is asked for again."""
         self.done -= len(call.positions)
+        self.again += len(call.positions)
         if isinstance(call.outcome, Completion):
             free = len(call.positions) - (not call.outcome.recorded)
             self.recorded -= free

@@ -22,7 +22,7 @@ def _yaml(context: ExportContext) -> ExportedFiles:
         "rule": context.rule.version,
         "decides": orjson.dumps(context.rule.to_json()).decode(),
     }
-    lines = [one_line(f"# {key}: {value}") for key, value in comments.items()]
+    lines = [one_line(f"# {key}: {value}") for key, value in comments.items() if value is not None]
     name = _name(context, "yaml")
     return ExportedFiles(
         files={name: "\n".join([*lines, context.prompt.to_yaml()])},

@@ -5,7 +5,9 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -167,6 +169,7 @@ def test_a_prompts_diff_shows_the_lines_about_each_change(
 WORK = """
 import subprocess
 import sys
+import time
 from judgewright.judges import Progress
 from judgewright.runs.terminal import progress_on_stderr
 with progress_on_stderr() as watch:
@@ -246,7 +249,29 @@ def test_long_work_says_whom_it_asks_and_how_fast_that_writes(
     )
     show("rows", progress)
     show("rows", progress)
+    show("rows", replace(progress, again=1))
     assert capsys.readouterr().err.splitlines() == [
         "  rows: 1/6 (asking m at http://h/v1; 0 cached, 7.1 tokens/s)",
         "  rows: 1/6 (0 cached, 7.1 tokens/s)",
+        "  rows: 1/6 (0 cached, 1 cut and asked again, 7.1 tokens/s)",
+    ]
+
+
+def test_lines_of_long_work_say_what_time_is_left(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the speed of what was done since the work was first seen: what was recorded before does
+    not count.
+    """
+    seconds = iter((0.0, 0.0, 10.0, 10.5))
+    monkeypatch.setattr(time, "monotonic", lambda: next(seconds))
+    monkeypatch.setattr(terminal, "PLAIN_SECONDS", 0.0)
+    show = terminal.plain_progress()
+    for done in (100, 110, 200):
+        progress = Progress(done=done, total=200, failed=0, recorded=0, cost=None, tokens=0)
+        show("rows", progress)
+    assert capsys.readouterr().err.splitlines() == [
+        "  rows: 100/200",
+        "  rows: 110/200 (about 0:01:30 left)",
+        "  rows: 200/200",
     ]

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from judgewright.judges import BudgetSpent, Message, ModelError, Request
+from judgewright.judges import BudgetSpent, Message, ModelError, Progress, Request
 from judgewright.judges.models import (
     Budget,
     Client,
@@ -57,6 +57,16 @@ def test_a_cut_reply_is_asked_for_once_more_with_twice_the_room(reasoner: Server
     assert asking.stats.calls == 2
     assert asking.stats.tokens_out == completion.tokens_out
     assert asking.stats.dropped == {"temperature", "max_tokens_name"}
+
+
+def test_progress_says_how_many_requests_are_open_once_more(reasoner: Server) -> None:
+    """Their count falls when they are asked again, so that has a number."""
+    seen: list[Progress] = []
+    with client(reasoner) as asking:
+        asking.ask(requests(3), progress=seen.append)
+    assert max(one.done for one in seen if not one.again) == 3
+    assert min(one.done for one in seen if one.again) < 3
+    assert (seen[-1].done, seen[-1].again) == (3, 3)
 
 
 def test_it_is_not_asked_for_a_third_time(reasoner: Server) -> None:

@@ -44,6 +44,12 @@ def test_plain_files_are_verified(target: str, name: str, context, exported) -> 
     assert found.rows >= 8
 
 
+def test_a_file_says_nothing_of_a_gate_that_there_was_not(tmp_path: Path, context) -> None:
+    """Its comments have only what is known."""
+    write_export(context(shipped("groundedness")), TARGETS["yaml"], tmp_path / "g.yaml")
+    assert ": None" not in (tmp_path / "g.yaml").read_text()
+
+
 def test_rows_of_ones_own_are_asked_about(tmp_path: Path, context) -> None:
     """Besides the hostile ones, and compared as they are."""
     write_export(context(shipped("groundedness")), TARGETS["python"], tmp_path / "out")
