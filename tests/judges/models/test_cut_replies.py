@@ -64,8 +64,6 @@ def test_progress_says_how_many_requests_are_open_once_more(reasoner: Server) ->
     seen: list[Progress] = []
     with client(reasoner) as asking:
         asking.ask(requests(3), progress=seen.append)
-    assert max(one.done for one in seen if not one.again) == 3
-    assert min(one.done for one in seen if one.again) < 3
     assert (seen[-1].done, seen[-1].again) == (3, 3)
 
 
