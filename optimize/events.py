@@ -438,6 +438,8 @@ class Remeasured(RunEvent):
     before: MeasuredSide = field(metadata={"of": MeasuredSide})
     after: MeasuredSide | None = field(default=None, metadata={"of": MeasuredSide, **_OMIT})
     final_change: Json | None = field(default=None, metadata=_OMIT)
+    final_note: str | None = field(default=None, metadata=_OMIT)
+    """Which final rows a bank of decided cases took out."""
 
     @property
     def sides(self) -> Mapping[str, MeasuredSide]:

@@ -39,6 +39,7 @@ from .events import (
 from .folds import deal_folds, judged_whole, open_fold
 from .goal import Target
 from .goal_setting import set_goal
+from .holdout.bank_rows import without_banked
 from .holdout.decision_record import Decision, final_changes
 from .holdout.gate import gate, open_for_report
 from .holdout.ledger import judge_id, remember_split, split_with_memory
@@ -318,9 +319,13 @@ def measure_everything(run: RunContext, best: Survivor | None, decision: Decisio
     tables = ask_together(tasks)
     if best is not None and best.rule is not None:
         tables[1] = tables[1].under(best.rule)
+    final: list[int] = []
+    note = ""
+    if best is not None and accepted and len(parts.final):
+        final, note = _final_evidence(run, best, rows)
     for judged in tables:
-        if accepted and len(parts.final):
-            finals.append(judged.only(range(len(rows) - len(parts.final), len(rows))))
+        if final:
+            finals.append(judged.only(final))
         by = by_column(judged, column, least=LEAST_ROWS, seed=settings.seed) if column else {}
         side = MeasuredSide(
             pooled=measure(judged, seed=settings.seed).to_json(),
@@ -338,5 +343,18 @@ def measure_everything(run: RunContext, best: Survivor | None, decision: Decisio
         final_change=(
             final_changes(finals[0], finals[1], run.goal.objective) if len(finals) == 2 else None
         ),
+        final_note=note or None,
     )
     run.services.record(event)
+
+
+def _final_evidence(run: RunContext, best: Survivor, rows: Dataset) -> tuple[list[int], str]:
+    """Return which rows are final ones, the last of all opened, that stand in neither prompt's
+    bank, and what left the others out.
+    """
+    first = len(rows) - len(run.parts.final)
+    opened = replace(rows, rows=rows.rows[first:])
+    evidence = without_banked(opened, (run.prompt, best.prompt))
+    groups = {row.group_key for row in evidence.rows.rows}
+    positions = [i for i in range(first, len(rows)) if rows.rows[i].group_key in groups]
+    return positions, evidence.note

@@ -266,10 +266,14 @@ def describe_final(closing: Remeasured | None) -> list[str]:
     """Describe the paired changes on the final rows, and each guard that they passed; empty where
     none were opened.
     """
-    if closing is None or closing.final_change is None:
+    if closing is None:
         return []
+    lines = [closing.final_note] if closing.final_note else []
+    if closing.final_change is None:
+        return lines
     final = closing.final_change
-    lines = [_describe_change(final["target"])] if final["target"] else []
+    if final["target"]:
+        lines.append(_describe_change(final["target"]))
     lines += [
         f"on the final rows, {line}"
         for line in describe_equal_gain(final.get("equal_gain"), final["target"])

@@ -20,21 +20,36 @@ from judgewright.judges import (
     Case,
     CaseBank,
     Cases,
+    Client,
     Dataset,
     JudgePrompt,
     Registry,
     Row,
+    load_dataset,
+    split_dataset,
 )
 from judgewright.judges.plain_cases import CASE_FENCE, ROW_HEADING
 from judgewright.judges.simulated import Server, Simulated, make_app
 from judgewright.judges.splits import SEALED
+from judgewright.optimize import (
+    HumanEdit,
+    RunSettings,
+    Services,
+    optimize,
+    read_objective,
+)
+from judgewright.optimize.events import Remeasured, read_as
 from judgewright.optimize.holdout.bank_rows import without_banked
 from judgewright.optimize.holdout.ledger import split_with_memory
+from judgewright.optimize.holdout.row_fingerprints import open_to_hash
 from judgewright.optimize.holdout.sides import known_sides
+from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.reports.sentences import describe_final
 from judgewright.runs.store import HoldoutLedger, Workspace
 from judgewright.runs.store.banks import hide_sealed, keep_banks
 from judgewright.runs.store.sealed_rows import read_open, seal_first
 
+from ..optimize.in_memory import MemoryJournal, MemoryLedger
 from .run_command import run_code
 
 PLAIN = Registry().get("groundedness")
@@ -331,3 +346,38 @@ def test_a_gate_drops_banked_rows_and_stays_shut_where_few_are_left(
     assert "the holdout stays sealed" in end["reason"]
     with Workspace(tmp_path / "other") as place:
         assert not HoldoutLedger(place.database).history().records
+
+
+def test_a_banked_final_row_is_in_no_figure_to_report(tmp_path: Path) -> None:
+    """After an accept the final rows whose groups stand in a bank leave the last table, with their
+    number.
+    """
+    write_demo_rows(tmp_path / "rows.jsonl", documents=240)
+    rows = load_dataset(tmp_path / "rows.jsonl", inputs=PLAIN.inputs, scale=BINARY)
+    final = split_dataset(rows).final
+    banked = sorted({row.group for row in open_to_hash(final).rows})[:5]
+    some = [row for row in open_to_hash(final).rows if row.group in banked]
+    prompt = with_bank([copied(row, "renamed", i, Random(1)) for i, row in enumerate(some)])
+    assert prompt.cases is not None
+    prompt = replace(prompt, cases=replace(prompt.cases, count=1))
+    rule = "Check each number, date and name; a wrong number means no support."
+    strict = prompt.edited(criteria=f"{prompt.criteria}\n{rule}")
+    journal = MemoryJournal()
+    with Client(Simulated()) as client:
+        tools = Services(
+            judge_client=client,
+            optimizer_client=client,
+            proposers=(HumanEdit(edit=strict),),
+            journal=journal,
+            ledger=MemoryLedger(),
+            run_id="r",
+        )
+        goal = read_objective("", judge=prompt, target="precision", guards=("recall:-0.30",))
+        outcome = optimize(prompt, rows, goal, tools, RunSettings(steps=1, gate_anyway=True))
+    assert outcome.decision is not None
+    assert outcome.decision.accepted
+    closing = next(event.payload for event in journal.events() if event.kind == "everything")
+    left = without_banked(open_to_hash(final), (prompt,))
+    assert closing["before"]["final"]["n"] == len(left.rows) <= len(final) - len(some)
+    assert closing["final_note"] == left.note
+    assert describe_final(read_as(Remeasured, closing))[0] == left.note
