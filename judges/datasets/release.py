@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from ..errors import DataError
-from ..files.columns import near_names
+from ..files.column_names import near_names
 from ..files.problems import shorten
 from ..files.records import Cell, Record, file_errors, open_bytes
 from ..files.rows_in_memory import FORMATS

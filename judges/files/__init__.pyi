@@ -1,10 +1,18 @@
 from .audited_labels import Finding, read_audit, with_audited_labels
 from .check import KINDS, DataReport, check_rows
 from .check_tokens import COUNTED, TokenSummary, count_row_tokens
-from .column_guess import ColumnGuess, GuessedColumns, UnclearColumnsError, guess_columns
-from .columns import Draft, Roles, near_names, read_table, words_of
+from .column_guess import (
+    ColumnGuess,
+    ColumnReading,
+    GuessedColumns,
+    UnclearColumnsError,
+    guess_columns,
+    read_columns,
+)
+from .column_names import near_names
+from .columns import Draft, Roles, read_table, words_of
 from .groups import NO_GROUP, group_by_text
-from .label_words import WORDS, read_grade, write_grade_map
+from .label_words import WORDS, number_of, read_grade, write_grade_map
 from .problems import Problems
 from .raw_rows import RawRoles, RawRows, infer_raw_scale, judge_inputs, mapped_words, read_raw_rows
 from .reading import load_as_said, load_dataset
@@ -30,6 +38,7 @@ __all__ = [
     "Aggregate",
     "Cell",
     "ColumnGuess",
+    "ColumnReading",
     "DataReport",
     "Draft",
     "Finding",
@@ -61,9 +70,11 @@ __all__ = [
     "mapped_words",
     "name_of",
     "near_names",
+    "number_of",
     "parquet_sizes",
     "parse_grade_map",
     "read_audit",
+    "read_columns",
     "read_grade",
     "read_objects",
     "read_raw_rows",

@@ -1,8 +1,5 @@
-"""Which column of a file is which of a judge's inputs, the label, the id or the group, guessed from
-names and contents; a person agrees before anything is read by it.
-
-A role gets the one column whose name says it and whose cells may be it; where no name does, the one
-whose name may mean it, then the one that may be it by its cells alone. Of several a person chooses.
+"""Which column of a file is which of a judge's inputs, the label, the id or the group: by a name
+that people use for it, or as a model reads the header. A person agrees before anything is read.
 """
 
 from __future__ import annotations
@@ -10,25 +7,19 @@ from __future__ import annotations
 import itertools
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
 from ..errors import DataError
-from .column_names import (
-    MAY,
-    NOTHING,
-    SAYS,
-    concept_of,
-    meanings,
-    rank_of,
-)
-from .label_words import MISSING, WORDS, number_of, read_grade, words_in
+from .column_names import concept_of, is_name_of, meanings, near_names
+from .label_words import MISSING, WORDS, number_of, read_grade, words_in, write_grade_map
 from .problems import shorten
 from .records import Cell
 from .rows_in_memory import RowSource
@@ -36,19 +27,12 @@ from .rows_in_memory import RowSource
 LOOKED_AT = 200
 """Rows whose cells say what a column may be."""
 MOST_COLUMNS = 300
-_MOST_LABELS, _LONGEST_LABEL, _LONGEST_CODE = 20, 40, 200
+_MOST_LABELS, _LONGEST_LABEL = 20, 40
 _SHORT = 30
 """Characters from which a text is more than the name of a thing."""
 _ROLES = ("label", "id", "group")
-_WHY = ("its name", "what its name may mean", "its contents alone")
+_BY_NAME = "its name"
 _EASTERN = re.compile("[\u3040-\u9fff]")
-_DIGIT = re.compile(r"\d")
-_CODE = re.compile(
-    r"(?!\[|.*[\u3040-\u9fff])\S*[\d_/@=]\S*|.*\.[a-z]{2,5}|[\W\d_]+"
-    r"|\[\{.(role|from|speaker|content)\b.*",
-    re.DOTALL,
-)
-"""An address, a file, a code, a date, a conversation."""
 
 
 class UnclearColumnsError(DataError):
@@ -75,7 +59,9 @@ class ColumnGuess:
     """The column; of several a person has to choose one."""
     sure: bool = False
     """Whether its name says so, no other's does, and its cells may be it."""
-    why: str = "no column looks like it"
+    read: bool = False
+    """Whether a model read the header so."""
+    why: str = "no column has a name that is known for it"
     needed: bool = False
     named: bool = False
     """Whether a person named it, or it has the very name."""
@@ -88,7 +74,7 @@ class ColumnGuess:
     @property
     def said(self) -> str:
         """Why, with a mark where it is in doubt."""
-        return self.why if self.sure else f"NOT SURE: {self.why}"
+        return self.why if self.sure or self.read else f"NOT SURE: {self.why}"
 
     @property
     def option(self) -> tuple[str, str]:
@@ -99,18 +85,35 @@ class ColumnGuess:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnReading:
+    """What a model says of a header, as it says it; nothing of it is checked yet."""
+
+    model: str
+    kind: str = "rows"
+    """`rows`, `conversations` or `pairs`."""
+    columns: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    """The columns that may be each input, and the label, by role."""
+    label_cells: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
+    """What cells of the label stand for; None for no label."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GuessedColumns:
     """All roles, and what their columns hold."""
 
     guesses: tuple[ColumnGuess, ...]
     inputs: tuple[str, ...]
-    values: Mapping[str, tuple[str, ...]]
-    """The first two values of each column."""
+    rows: tuple[Mapping[str, Cell], ...]
+    """The first rows of the file."""
+    contents: Mapping[str, Content]
+    """What the cells of each column are."""
     no_rows: str = ""
     """What can be done with a file of conversations or of pairs of answers, which no judge reads.
     """
-    labels: str = ""
-    """What the values of the label's column are taken as, `?` for words that say nothing."""
+    by_person: frozenset[str] = frozenset()
+    """The roles whose column a person named."""
+    label_map: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
+    """What a model says that cells of the label stand for; None for no label."""
 
     @property
     def complete(self) -> bool:
@@ -127,6 +130,17 @@ class GuessedColumns:
         """Whether everything that is needed was named, or has the very name."""
         return all(one.named for one in self.guesses if one.needed)
 
+    @property
+    def labels(self) -> str:
+        """What the values of the label's column are taken as, `?` for words that say nothing."""
+        content = self.contents.get(self.column_of("label"))
+        grades = {**content.labels, **self.label_map} if content else {}
+        lines: list[str] = []
+        for text, grade in grades.items():
+            unread = "no label" if text in self.label_map else "?"
+            lines.append(f"{shorten(text)} as {unread if grade is None else f'{grade:g}'}")
+        return ", ".join(lines)
+
     def column_of(self, role: str) -> str:
         """Return the column guessed for a role; empty for none."""
         return next((one.column for one in self.guesses if one.role == role), "")
@@ -134,13 +148,16 @@ class GuessedColumns:
     def options(self) -> list[str]:
         """Return the words that name the columns on a command line, `COLUMN` for what is open."""
         new = (one for one in self.guesses if (one.column or one.needed) and not one.named)
-        return [word for one in new for word in one.option]
+        words = [word for one in new for word in one.option]
+        mapped = ["--label-map", write_grade_map(self.label_map)] if self.label_map else []
+        return [*words, *mapped]
 
-    def reading(self) -> dict[str, str | dict[str, str]]:
-        """Return the same as arguments of `load_dataset`."""
+    def reading(self) -> dict[str, Any]:  # Any: arguments of `load_rows`
+        """Return the same as arguments of `load_rows`."""
         columns = {name: self.column_of(name) for name in self.inputs}
         others = {name: self.column_of(name) for name in _ROLES if self.column_of(name)}
-        return {"columns": columns, **others}
+        mapped = {"label_map": dict(self.label_map)} if self.label_map else {}
+        return {"columns": columns, **others, **mapped}
 
     def doubts(self) -> list[str]:
         """Return what is in doubt, a sentence for each role."""
@@ -159,7 +176,7 @@ def guess_columns(
     named: Mapping[str, str] = MappingProxyType({}),
     label_needed: bool = True,
 ) -> GuessedColumns:
-    """Guess which column is which.
+    """Guess which column is which, by names that are known.
 
     Args:
         rows: Rows, of which the first are looked at.
@@ -171,34 +188,162 @@ def guess_columns(
     header = dict.fromkeys(name for row in rows for name in row)
     roles = (*inputs, *_ROLES)
     needed = roles[: len(inputs) + label_needed]
-    said = {role: column for role, column in named.items() if column in header}
+    by_person = {role: column for role, column in named.items() if column in header}
     # Objects used as maps make a column of each of their keys.
     first = itertools.islice(header, MOST_COLUMNS)
-    kept = dict.fromkeys([*first, *said.values(), *(role for role in roles if role in header)])
-    contents = {name: _content([row.get(name) for row in rows]) for name in kept}
-    own = [one for one in roles if one in contents and one not in said]
-    fixed = {one: one for one in own if _is_itself(one, contents)} | said
+    roles_there = (role for role in roles if role in header)
+    shown = dict.fromkeys([*first, *by_person.values(), *roles_there])
+    contents = {name: _content([row.get(name) for row in rows]) for name in shown}
+    own = [one for one in roles if one in contents and one not in by_person]
+    fixed = {one: one for one in own if _is_itself(one, contents)} | by_person
     free = {name: one for name, one in contents.items() if name not in fixed.values()}
-    guesses = _guesses([role for role in roles if role not in fixed], free)
-    for role, name in fixed.items():
-        guesses[role] = ColumnGuess(
-            role=role, candidates=(name,), sure=True, why=_WHY[SAYS], named=True
-        )
-    every = [guesses.get(role, ColumnGuess(role=role)) for role in roles]
-    labels = contents.get(every[len(inputs)].column, _Content()).labels.items()
+    guesses: list[ColumnGuess] = []
+    for role in roles:
+        if role in fixed:
+            one = ColumnGuess(
+                role=role, candidates=(fixed[role],), sure=True, why=_BY_NAME, named=True
+            )
+        else:
+            one = _by_name(role, free)
+        guesses.append(replace(one, needed=role in needed))
     return GuessedColumns(
-        guesses=tuple(replace(one, needed=one.role in needed) for one in every),
+        guesses=tuple(_each_once(guesses)),
         inputs=tuple(inputs),
-        values={name: one.first_values for name, one in contents.items()},
+        rows=tuple(rows),
+        contents=contents,
+        by_person=frozenset(by_person),
         no_rows="" if {*needed} <= fixed.keys() else _no_rows(rows, contents),
-        labels=", ".join(
-            f"{shorten(text)} as {'?' if grade is None else f'{grade:g}'}" for text, grade in labels
-        ),
     )
+
+
+def _by_name(role: str, free: Mapping[str, Content]) -> ColumnGuess:
+    """Return the columns whose name is known for a role, and whose cells may be it."""
+    concept = concept_of(role)
+    names = [name for name in free if is_name_of(name, role) and _fits(concept, free[name])]
+    if role in _ROLES[1:]:
+        one = tuple(names) if len(names) == 1 else ()
+        return ColumnGuess(role=role, candidates=one, sure=bool(one), why=_BY_NAME)
+    unknown = {name: one for name, one in free.items() if not meanings(name)}
+    sure, why = True, _BY_NAME
+    if not names:
+        near = near_names(role, free)
+        names = [name for name in near if _fits(concept, free[name])]
+        sure, why = False, "a name like it"
+    elif concept == "source":
+        # What an answer is checked against is seldom shorter than another text.
+        length = max(free[name].length for name in names)
+        names += [name for name, one in unknown.items() if one.text and one.length > length]
+    if not names:
+        return ColumnGuess(role=role)
+    if len(names) > 1:
+        return ColumnGuess(role=role, candidates=tuple(names), why=" or ".join(map(repr, names)))
+    if role == "label":
+        alike = [one for one in unknown.values() if one.clear]
+        sure = sure and free[names[0]].clear
+    else:
+        alike = [one for one in unknown.values() if one.text]
+    sure = sure and not alike and len(meanings(names[0])) < 2
+    return ColumnGuess(role=role, candidates=tuple(names), sure=sure, why=why)
+
+
+def _each_once(guesses: Iterable[ColumnGuess]) -> list[ColumnGuess]:
+    """Return the guesses without the columns that are meant for two roles: a person chooses."""
+    guesses = list(guesses)
+    counts = Counter(one.column for one in guesses if one.column and one.needed)
+    once: list[ColumnGuess] = []
+    for one in guesses:
+        if not one.named and counts[one.column] > one.needed:
+            why = f"{one.column!r} is meant for another role too"
+            one = replace(one, candidates=(), sure=False, read=False, why=why)
+        once.append(one)
+    return once
+
+
+def read_columns(guessed: GuessedColumns, reading: ColumnReading) -> GuessedColumns:
+    """Return the guess with what a model reads in the header, as far as the table bears it out.
+
+    A column that a person named stays. Where the model says another one than a known name does,
+    both are candidates.
+    """
+    guesses: list[ColumnGuess] = []
+    for one in guessed.guesses:
+        if one.role in reading.columns and one.role not in guessed.by_person:
+            one = _read(one, reading, guessed.contents)
+        guesses.append(one)
+    guessed = replace(guessed, guesses=tuple(_each_once(guesses)))
+    labels = guessed.contents.get(guessed.column_of("label"), Content()).labels
+    return replace(
+        guessed,
+        no_rows=guessed.no_rows or _OF_KIND.get(reading.kind, ""),
+        label_map=_checked_map(reading.label_cells, labels),
+    )
+
+
+def _read(
+    guess: ColumnGuess, reading: ColumnReading, contents: Mapping[str, Content]
+) -> ColumnGuess:
+    """Return the columns that a model names for a role, beside one whose name surely says it."""
+    names = reading.columns[guess.role]
+    there = filter(None, (_spelled(name, contents) for name in names))
+    fitting = [name for name in there if _may_be(guess.role, contents[name])]
+    own = guess.candidates if guess.sure else ()
+    candidates = tuple(dict.fromkeys((*own, *fitting)))
+    if not fitting:
+        said = f"{shorten(names[0])}, which cannot be it" if names else "no column"
+        return replace(
+            guess,
+            candidates=own,
+            sure=False,
+            why=f"{_BY_NAME}, but {reading.model} says {said}"
+            if own
+            else f"{reading.model} says {said}",
+        )
+    if candidates == own:
+        return guess
+    several = len(candidates) > 1
+    why = " or ".join(map(repr, candidates)) if several else f"{reading.model} reads it so"
+    return replace(guess, candidates=candidates, sure=False, read=not several, why=why, named=False)
+
+
+def _spelled(name: str, header: Iterable[str]) -> str:
+    """Return a name as the header spells it, whatever the blanks; empty where it has no such."""
+    same = [one for one in header if one == name]
+    same = same or [one for one in header if one.split() == name.split()]
+    return same[0] if len(same) == 1 else ""
+
+
+def _may_be(role: str, content: Content) -> bool:
+    if role == "label":
+        return bool(content.labels) or content.numbers
+    return bool(content.first_values)
+
+
+def _checked_map(
+    cells: Mapping[str, float | None], labels: Mapping[str, float | None]
+) -> dict[str, float | None]:
+    """Return what a model says of the cells that the label has; empty where that is how they are
+    read anyway.
+    """
+    there = {text: grade for text, grade in cells.items() if text in labels}
+    folded = Counter(text.casefold() for text in there)
+    there = {text: grade for text, grade in there.items() if folded[text.casefold()] == 1}
+    new = any(labels[text] is None or labels[text] != grade for text, grade in there.items())
+    return there if new else {}
 
 
 _SPEAKERS = ({"role", "content"}, {"from", "value"}, {"role", "parts"}, {"speaker", "text"})
 """Fields of one turn of a conversation."""
+_OF_KIND = {
+    "conversations": (
+        "its rows hold conversations, and a judge reads one row for each answer: write one row per"
+        " answer to be judged, the answer as one column, what was said before it as another"
+    ),
+    "pairs": (
+        "its rows hold pairs of answers to choose between, and a judge grades one answer: write two"
+        " rows for each pair, the better one with label 1, the other with 0, and the same group_id"
+    ),
+}
+"""What can be done with files that hold no rows for a judge."""
 
 
 def _no_rows(rows: Sequence[Mapping[str, Cell]], header: Iterable[str]) -> str:
@@ -208,17 +353,9 @@ def _no_rows(rows: Sequence[Mapping[str, Cell]], header: Iterable[str]) -> str:
     for name in header:
         cells = [cell for row in rows if (cell := row.get(name)) not in (None, "")]
         if cells and all(map(_is_turns, cells)):
-            return (
-                f"the column {name!r} holds conversations, and a judge reads one row for each"
-                " answer: write one row per answer to be judged, the answer as one column, what"
-                " was said before it as another"
-            )
+            return f"column {name!r}: {_OF_KIND['conversations']}"
     if {"chosen", "rejected"} <= {*header}:
-        return (
-            "the columns 'chosen' and 'rejected' are a pair of answers to choose between, and a"
-            " judge grades one answer: write two rows for each pair, the better one with label 1,"
-            " the other with 0, and the same group_id"
-        )
+        return f"columns 'chosen' and 'rejected': {_OF_KIND['pairs']}"
     return ""
 
 
@@ -239,78 +376,57 @@ def holds_few(cells: Iterable[Cell]) -> bool:
     return _content([*itertools.islice(cells, LOOKED_AT)]).few
 
 
-def _is_itself(role: str, contents: Mapping[str, _Content]) -> bool:
+def _is_itself(role: str, contents: Mapping[str, Content]) -> bool:
     """Whether the column of a role's name may hold it: no few short values, beside which another
     column's text is much longer.
     """
     own = contents[role]
-    others = [one for name, one in contents.items() if rank_of(name, role) == SAYS]
-    longest = max((one.length for one in others if one.kind == "text"), default=0.0)
+    others = [one for name, one in contents.items() if is_name_of(name, role)]
+    longest = max((one.length for one in others if one.text), default=0.0)
     return role in _ROLES or not own.few or longest <= 3 * own.length
 
 
-Kind = Literal["text", "words", "label", "number", "code"]
-"""Text of several words; other words; labels that anybody reads alike; other numbers; addresses,
-dates and codes.
-"""
-
-
-class _Content(NamedTuple):
+class Content(NamedTuple):
     """What the cells of a column are."""
 
-    kind: Kind = "words"
     first_values: tuple[str, ...] = ()
     length: float = 0.0
     """Characters on average, of which one of Chinese or Japanese counts as three."""
+    few: bool = False
+    """Whether they are a few short values."""
+    text: bool = False
+    """Whether most are several words."""
+    numbers: bool = False
     labels: Mapping[str, float | None] = {}
     """The different values, where they may be labels; None for words that say nothing."""
     different: float = 1.0
     """The share of different values."""
 
     @property
-    def few(self) -> bool:
-        return self.different <= 0.5 and self.length < _SHORT
+    def clear(self) -> bool:
+        """Whether they are labels that anybody reads alike."""
+        return bool(self.labels) and None not in self.labels.values()
 
 
-def _content(cells: Sequence[Cell]) -> _Content:
+def _content(cells: Sequence[Cell]) -> Content:
     texts = [str(cell).strip() for cell in cells if cell is not None]
     texts = [text for text in texts if text.casefold() not in MISSING]
     if not texts:
-        return _Content()
+        return Content()
     different = list(dict.fromkeys(texts))
     labels = _read_labels(different)
-    kind, half = _kind(texts, labels), 2 * len(texts) >= len(cells)
-    content = _Content(
-        kind=kind,
+    several = sum(" " in text or len(_EASTERN.findall(text)) > 3 for text in texts)
+    length = fmean(len(text) + 2 * len(_EASTERN.findall(text)) for text in texts)
+    few = 2 * len(different) <= len(texts) and length < _SHORT
+    return Content(
         first_values=tuple(different[:2]),
-        length=fmean(len(text) + 2 * len(_EASTERN.findall(text)) for text in texts),
-        labels=labels if half or kind == "label" else {},
+        length=length,
+        few=few,
+        text=2 * several > len(texts) and not few,
+        numbers=all(number_of(text) is not None for text in texts),
+        labels=labels,
         different=len(different) / len(texts),
     )
-    rarely = kind == "text" and (content.few or not half)
-    return content._replace(kind="words") if rarely else content
-
-
-def _kind(texts: Sequence[str], labels: Mapping[str, float | None]) -> Kind:
-    numbers = [number_of(text.replace(",", ".")) for text in texts]
-    first = numbers[0]
-    counts = first is not None and numbers == [first + at for at in range(len(texts))]
-    clear = labels and all(
-        grade in range(11) and (number_of(text) is not None or not _DIGIT.search(text))
-        for text, grade in labels.items()
-    )
-    if clear and len(texts) > 1 and not (counts and len(texts) > 2):
-        return "label"
-    if 2 * sum(number is not None for number in numbers) > len(texts):
-        return "number"
-    if _most(texts, lambda text: _CODE.fullmatch(text[:_LONGEST_CODE])):
-        return "code"
-    several = _most(texts, lambda text: " " in text or len(_EASTERN.findall(text)) > 3)
-    return "text" if several else "words"
-
-
-def _most(texts: Sequence[str], holds: Callable[[str], object]) -> bool:
-    return sum(bool(holds(text)) for text in texts) > len(texts) / 2
 
 
 def _read_labels(different: Sequence[str]) -> dict[str, float | None]:
@@ -323,71 +439,15 @@ def _read_labels(different: Sequence[str]) -> dict[str, float | None]:
         with suppress(ValueError):
             labels[text] = read_grade(text, words)
     whole = all(grade in range(-10, 101) for grade in labels.values())
-    return labels if whole or not any(map(_DIGIT.search, different)) else {}
+    return labels if whole or not any(map(str.isdigit, "".join(different))) else {}
 
 
-def _guesses(roles: Sequence[str], free: Mapping[str, _Content]) -> dict[str, ColumnGuess]:
-    """Give each role the columns that may be it; first those that have it by their names."""
-    left = dict(free)
-    guesses: dict[str, ColumnGuess] = {}
-    concepts = [concept_of(role) for role in roles]
-    # A source is told by its length; what is left may be another text.
-    roles = sorted(roles, key=lambda role: concept_of(role) != "source")
-    for rank, role in itertools.product((SAYS, MAY, NOTHING), roles):
-        names = [] if role in guesses else _candidates(role, rank, left)
-        if not names or (len(names) > 1 and role in _ROLES[1:]):
-            continue
-        bad = role == "label" and any("bad" in meanings(name) for name in names)
-        turn = "; if 1 is bad, add --label-scale low-probability" if bad else ""
-        guesses[role] = ColumnGuess(
-            role=role,
-            candidates=tuple(names),
-            sure=concepts.count(concept_of(role)) == 1 and not bad and _is_sure(role, names, free),
-            why=(" or ".join(map(repr, names)) if len(names) > 1 else _WHY[rank]) + turn,
-        )
-        if len(names) == 1:
-            del left[names[0]]
-    return guesses
-
-
-def _is_sure(role: str, names: Sequence[str], free: Mapping[str, _Content]) -> bool:
-    """Whether one column's name alone says a role, and the cells do not speak against it."""
-    if role in _ROLES[1:] or len(names) != 1 or _candidates(role, SAYS, free) != names:
-        return role in _ROLES[1:]
-    return not _candidates(role, NOTHING, free) and (
-        role != "label" or free[names[0]].kind == "label"
-    )
-
-
-def _candidates(role: str, rank: int, left: Mapping[str, _Content]) -> list[str]:
-    """Return the columns that may be a role by their cells, and whose names tell so by `rank`."""
-    concept = concept_of(role)
-    names = [name for name in left if rank_of(name, role) == rank]
-    names = [name for name in names if _fits(concept, rank, left[name])]
-    if rank < NOTHING:
-        return names
-    names = [name for name in names if _says_nothing(name, left[name])]
-    if concept == "source" and len(names) > 1:
-        *_, second, longest = sorted(names, key=lambda name: left[name].length)
-        return [longest] if left[longest].length >= 2 * left[second].length else names
-    return names
-
-
-def _fits(concept: str, rank: int, content: _Content) -> bool:
-    """Whether cells may be what a role holds; more is demanded where the name says less."""
+def _fits(concept: str, content: Content) -> bool:
+    """Whether cells may be what a role holds."""
     if concept in ("id", "group"):
-        return rank == MAY and (content.different == 1) == (concept == "id")
+        return (content.different == 1) == (concept == "id")
     if concept == "verdict":
-        return rank < NOTHING and content.kind in ("number", "label")
+        return content.numbers or bool(content.labels)
     if concept == "label":
-        least = 1 if rank == SAYS else 2
-        return len(content.labels) >= least and (rank < NOTHING or content.kind == "label")
-    if concept == "source" or rank == NOTHING:
-        return content.kind == "text"
-    return content.kind in ("text", "words")
-
-
-def _says_nothing(name: str, content: _Content) -> bool:
-    """Whether a name tells nothing that the cells might be."""
-    means = meanings(name)
-    return "other" not in means and not any(_fits(one, means[one], content) for one in means)
+        return bool(content.labels)
+    return content.text or (concept != "source" and not content.numbers and not content.few)

@@ -27,7 +27,7 @@ from .column_guess import (
     guess_columns,
     holds_few,
 )
-from .column_names import MAY, SAYS, rank_of
+from .column_names import near_names
 from .groups import NO_GROUP
 from .label_words import LOOKED_AT, MISSING, NUMBER, WORDS, ColumnWords, read_grade
 from .problems import Problems, shorten
@@ -427,16 +427,6 @@ _OF_TOOLS = (
     ("vars.", "gradingResult.pass", "promptfoo"),
 )
 """Where tools keep a row's texts and its answers, and what reads them."""
-
-
-def near_names(column: str, names: Sequence[str]) -> list[str]:
-    """Return the names that look like a column's, or mean the same, best first; of a dotted
-    name the last part.
-    """
-    folded = column.casefold()
-    near = [name for name in names if name.rpartition(".")[2].casefold() == folded]
-    near += [name for rank in (SAYS, MAY) for name in names if rank_of(name, column) == rank]
-    return list(dict.fromkeys(near))[:3]
 
 
 def _listed(names: Sequence[str]) -> str:

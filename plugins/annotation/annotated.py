@@ -13,7 +13,7 @@ from typing import Any
 from ...judges.datasets.release import as_number, require_mapped
 from ...judges.datasets.source import Flat, ReadOptions
 from ...judges.errors import DataError, InputError
-from ...judges.files.columns import near_names
+from ...judges.files.column_names import near_names
 from ...judges.files.label_words import map_hint, read_grade
 from ...judges.files.problems import Problems
 from ...judges.files.records import Cell, read_objects

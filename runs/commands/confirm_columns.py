@@ -44,14 +44,14 @@ def _agreed(error: UnclearColumnsError) -> GuessedColumns:
     guessed = error.guessed
     say(str(error).partition(". The columns are ")[0])
     lines = [
-        (one.role, column, _shown(guessed.values[column]), one.said)
+        (one.role, column, _shown(guessed.contents[column].first_values), one.said)
         for one in guessed.guesses
         for column in one.candidates
     ]
     say_table(("read as", "column", "its first values", "because of"), lines, left=4)
     if guessed.labels:
         say(f"  label values: {guessed.labels}")
-    guesses = tuple(_chosen(one, [*guessed.values]) for one in guessed.guesses)
+    guesses = tuple(_chosen(one, [*guessed.contents]) for one in guessed.guesses)
     if not click.confirm("Are these the columns?", default=True):
         raise error
     return replace(guessed, guesses=guesses)

@@ -1,4 +1,10 @@
 from .answer_format import reply_clause
+from .column_reading import (
+    ask_for_columns,
+    column_reading,
+    header_instruction,
+    shown_header,
+)
 from .foreign_judge import AddOptions, ForeignJudge, Question, several
 from .installed_tools import ToolReader, list_installed, read_installed
 from .model_reading import NO_READING, ModelReading, ask_for_reading, reading_messages
@@ -16,7 +22,10 @@ __all__ = [
     "ReadBack",
     "ToolReader",
     "Understood",
+    "ask_for_columns",
     "ask_for_reading",
+    "column_reading",
+    "header_instruction",
     "list_installed",
     "read_back",
     "read_double_brace",
@@ -27,5 +36,6 @@ __all__ = [
     "reading_messages",
     "reply_clause",
     "several",
+    "shown_header",
     "understand",
 ]

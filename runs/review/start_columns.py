@@ -116,8 +116,8 @@ def column_table(guessed: GuessedColumns, *, agreed: bool = False) -> ColumnTabl
         elif one.column and (one.needed or one.named or not agreed):
             by_column.setdefault(one.column, (field, "" if one.named else one.said))
     lines = [
-        ColumnLine(column, *by_column.get(column, ("", "")), values)
-        for column, values in guessed.values.items()
+        ColumnLine(column, *by_column.get(column, ("", "")), content.first_values)
+        for column, content in guessed.contents.items()
     ]
     group = guessed.guesses[-1]
     lines.sort(key=lambda line: [*roles, ""].index(line.role))
