@@ -55,7 +55,7 @@ class Answering:
         """See `Model.complete`."""
         if self._api is None:
             return Completion(text=REPLY, tokens_in=700, tokens_out=40)
-        question, state = read_request(request)
+        (question,), state = read_request(request)
         body = json.dumps({"model": "m", "answers": ANSWERS[self._api]}).encode()
         return read_answers(self._api, body, [question], state)[0]
 

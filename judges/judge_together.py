@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from .errors import InputError
+from .asked_question import AskedQuestion
+from .errors import BudgetSpent, InputError
 from .judge import JudgeSettings, asked_question, judge
 from .judged_dataset import JudgedDataset
 from .models.client import Client
 from .models.counters import Progress
-from .models.decision_endpoint import DecisionEndpoint
+from .models.decision_wire import split_answers
+from .models.model import Completion
+from .models.question import question_request
 from .prompt import JudgePrompt
-from .rows import Dataset
+from .rows import Dataset, Row
 
 _ROWS = 1_000
 """Rows whose requests are made at a time."""
@@ -35,15 +38,17 @@ def judge_together(
     Raises:
         PromptError: A row lacks a field that one of the judges names.
         InputError: A judge is no question, or shows decided cases, which are in its state.
+        BudgetSpent: It does not cover all rows; what was answered is kept.
         ModelError: As `judge`.
     """
-    settings, model = settings or JudgeSettings(), client.model
-    if isinstance(model, DecisionEndpoint):
+    settings = settings or JudgeSettings()
+    api = client.settings.api
+    if api is not None and len(prompts) > 1:
         if any(prompt.cases is not None for prompt in prompts):
             raise InputError(
                 "a judge that shows decided cases has a state of its own", hint="bench it alone"
             )
-        states = {p.inputs if client.settings.api == "systemone" else p.template for p in prompts}
+        states = {one.inputs if api == "systemone" else one.template for one in prompts}
         if len(states) > 1:
             inputs = dict.fromkeys(name for prompt in prompts for name in prompt.inputs)
             settings = replace(settings, state_inputs=tuple(inputs))
@@ -53,9 +58,27 @@ def judge_together(
         questions = list(filter(None, (asked_question(p, client, settings) for p in prompts)))
         rows = [row for row in dataset.rows if settings.oversized(row) is None]
         for first in range(0, len(rows), _ROWS):
-            part = rows[first : first + _ROWS]
-            requests = [one.request(row) for row in part for one in questions]
-            with model.together([one.message for one in questions]):
-                client.ask(requests, progress=progress)
-    # Their answers are in the record.
+            _ask(questions, rows[first : first + _ROWS], client, progress)
+    # Their answers are in the record; a row whose request was refused is asked judge by judge.
     return [judge(prompt, dataset, client, settings=settings) for prompt in prompts]
+
+
+def _ask(
+    questions: Sequence[AskedQuestion],
+    rows: Sequence[Row],
+    client: Client,
+    progress: Callable[[Progress], None] | None,
+) -> None:
+    """Ask all questions about rows, and record each answer as if it was asked alone."""
+    messages = [one.message for one in questions]
+    requests = [question_request(messages, questions[0].state(row)) for row in rows]
+    outcomes = list(zip(rows, client.ask(requests, progress=progress), strict=True))
+    answered = [(row, split_answers(one)) for row, one in outcomes if isinstance(one, Completion)]
+    for number, question in enumerate(questions):
+        client.keep(
+            [question.request(row) for row, _ in answered],
+            [answers[number] for _, answers in answered],
+        )
+    for _, outcome in outcomes:
+        if isinstance(outcome, BudgetSpent):
+            raise outcome

@@ -34,7 +34,7 @@ class PlantedModel:
         self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
     ) -> Completion:
         """See `Model.complete`."""
-        question, state = read_request(request)
+        (question,), state = read_request(request)
         shares = self._shares(question, state)
         if question.kind == "score":  # System One knows levels by their places
             places = (replace(one, name=str(i)) for i, one in enumerate(question.options))

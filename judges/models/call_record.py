@@ -77,7 +77,9 @@ class CallRecord(Protocol):
     def done(
         self, key: bytes, completion: Completion, *, request: Request, endpoint: str, model: str
     ) -> Future[None]:
-        """Store the completion of the attempt last entered under this key, with what was asked."""
+        """Store the completion of the attempt last entered under this key, with what was asked; for
+        a `recorded` one, which came with another's, none was entered.
+        """
         ...
 
     def not_charged(self, key: bytes) -> Future[None]:
@@ -134,8 +136,9 @@ class MemoryRecord:
         """See `CallRecord.done`."""
         self._open.pop(key, None)
         self._answers[key] = completion
-        self._cost += completion.cost or 0.0
-        self._tokens += completion.tokens_in + completion.tokens_out
+        if not completion.recorded:
+            self._cost += completion.cost or 0.0
+            self._tokens += completion.tokens_in + completion.tokens_out
         return _SETTLED
 
     def not_charged(self, key: bytes) -> Future[None]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
@@ -248,6 +249,18 @@ class Client:
         if isinstance(outcome, Completion):
             return outcome
         raise outcome
+
+    def keep(self, requests: Sequence[Request], answers: Sequence[Completion]) -> None:
+        """Record answers that came with others in one request, each under a request of its own."""
+        endpoint, model = self.model.endpoint, self.model.name
+        written: list[Future[None]] = []
+        for request, answer in zip(map(self.settings.apply, requests), answers, strict=True):
+            key = request.key(endpoint=endpoint, model=model)
+            answer = replace(answer, recorded=True)
+            done = self._context.record.done
+            written.append(done(key, answer, request=request, endpoint=endpoint, model=model))
+        for one in written:
+            one.result()
 
     def close(self) -> None:
         """Release the model's connections and the thread; a closed client may be asked again."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -99,10 +100,15 @@ def _with_meanings(question: Question) -> str:
 def read_answers(
     api: DecisionApi, raw: bytes, questions: Sequence[Question], state: State
 ) -> list[Completion]:
-    """Read the body of a 200: a completion for each question, whose text is its answer as JSON.
+    """Read the body of a 200 as `read_together` does: a completion for each question."""
+    return split_answers(read_together(api, raw, questions, state))
 
-    Tokens are those of the whole request at the first question and 0 at the others, as one request
-    is billed once.
+
+def read_together(
+    api: DecisionApi, raw: bytes, questions: Sequence[Question], state: State
+) -> Completion:
+    """Read the body of a 200; the text is the list of the answers as JSON, null where there is
+    none.
 
     Raises:
         ModelError: It is no answer to any question.
@@ -111,25 +117,35 @@ def read_answers(
     answers = body.get("answers") if isinstance(body, dict) else None
     if not isinstance(answers, list if api == "decisions" else dict):
         raise ModelError(f"the endpoint's reply has no answers as {api} has them", status=200)
-    in_order = _in_order(answers, len(questions))
+    text = orjson.dumps(_in_order(answers, len(questions))).decode()
+    if len(text) > MAX_TEXT:
+        raise ModelError(f"answers of {len(text):,} characters are not kept", status=200)
     tokens_in, tokens_out, cached, extra = _usage(body.get("usage"), questions, state)
+    return Completion(
+        text=text,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        tokens_cached=cached,
+        model_returned=str(body.get("model") or "")[:200],
+        extra=extra,
+    )
+
+
+def split_answers(together: Completion) -> list[Completion]:
+    """Return a completion for each question of one of `read_together`, whose text is its answer.
+
+    Tokens and cost are the first one's, as one request is billed once.
+    """
+    free = replace(together, tokens_in=0, tokens_out=0, tokens_cached=0, cost=0.0)
     completions: list[Completion] = []
-    for number, answer in enumerate(in_order):
-        first = number == 0
-        text = orjson.dumps(answer).decode()
-        if len(text) > MAX_TEXT:
-            raise ModelError(f"an answer of {len(text):,} characters is not kept", status=200)
+    for answer in orjson.loads(together.text):
         refused = isinstance(answer, dict) and answer.get("type") == "refusal"
         completions.append(
-            Completion(
-                text=text,
+            replace(
+                free if completions else together,
+                text=orjson.dumps(answer).decode(),
                 finish_reason="content_filter" if refused else "stop",
                 refusal="the model refuses the question" if refused else None,
-                tokens_in=tokens_in if first else 0,
-                tokens_out=tokens_out if first else 0,
-                tokens_cached=cached if first else 0,
-                model_returned=str(body.get("model") or "")[:200],
-                extra=extra,
             )
         )
     return completions

@@ -1,15 +1,14 @@
 """A typed question of a decision model, and the request that carries it.
 
 Such a model takes a state and typed questions and returns a probability for each answer, without
-text. A question travels as a `Request` whose system message holds the question and whose user
-message holds the state, each as JSON: record, budget, retries and files treat it as any other
-request. Its key has the interface, the question and the state, and nothing of how the answer is
-decided.
+text. Questions travel as a `Request` of a system message for each and a user message with the
+state, all as JSON: record, budget, retries and rates treat it as any other request. Its key has the
+interface, the questions and the state, and nothing of how an answer is decided.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -26,7 +25,13 @@ QuestionKind = Literal["yes_no", "score", "choice"]
 FEWEST, MOST_LEVELS = 2, 10
 MOST_OPTIONS: Mapping[DecisionApi, int] = {"decisions": 255, "systemone": 255, "sglang": 26}
 """Options of a choice that each interface takes."""
-_REPLY_TOKENS = 16
+SERVICES: Mapping[DecisionApi, str] = {
+    "decisions": "OpenAI, LiteLLM",
+    "systemone": "TypeSafe (Jev), Perplexity, Cloudflare, vLLM",
+    "sglang": "SGLang",
+}
+"""Who takes each."""
+REPLY_TOKENS = 16
 """Tokens that are reserved for an answer; most services bill none."""
 
 State = str | Mapping[str, str]
@@ -83,31 +88,37 @@ class Question:
         return Message("system", orjson.dumps(body).decode())
 
 
-def question_request(question: Message, state: State, *, repeat: int = 0) -> Request:
-    """Return the request that asks the question of a message about a state."""
+def question_request(questions: Sequence[Message], state: State, *, repeat: int = 0) -> Request:
+    """Return the request that asks the questions of messages about a state."""
     return Request(
-        messages=(question, Message("user", orjson.dumps(state).decode())),
+        messages=(*questions, Message("user", orjson.dumps(state).decode())),
         temperature=None,
-        max_tokens=_REPLY_TOKENS,
+        max_tokens=REPLY_TOKENS * len(questions),
         repeat=repeat,
     )
 
 
-def read_request(request: Request) -> tuple[Question, State]:
-    """Return the question and the state of a request that `question_request` made.
+def read_request(request: Request) -> tuple[list[Question], State]:
+    """Return the questions and the state of a request that `question_request` made.
 
     Raises:
         InputError: It asks something else, such as a text: a decision model writes none.
     """
     try:
-        system, user = (orjson.loads(message.content) for message in request.messages)
-        options = tuple(Option(**option) for option in system["options"])
-        question = Question(
-            kind=system["kind"], instructions=system["instructions"], options=options
-        )
+        *bodies, state = (orjson.loads(message.content) for message in request.messages)
+        questions = [
+            Question(
+                kind=body["kind"],
+                instructions=body["instructions"],
+                options=tuple(Option(**option) for option in body["options"]),
+            )
+            for body in bodies
+        ]
     except (ValueError, KeyError, TypeError):
+        questions, state = [], ""
+    if not questions:
         raise InputError(
             "a decision model answers typed questions and writes no text",
             hint="name a chat model for it, as with --optimizer-model",
-        ) from None
-    return question, user
+        )
+    return questions, state

@@ -192,8 +192,9 @@ class CallStore:
         damaged = key in self._damaged
 
         def keep(connection: Connection) -> None:
-            tokens = completion.tokens_in + completion.tokens_out
-            at = self._settle(connection, key, "done", cost=completion.cost, tokens=tokens)
+            tokens, at = completion.tokens_in + completion.tokens_out, now()
+            if not completion.recorded:
+                at = self._settle(connection, key, "done", cost=completion.cost, tokens=tokens)
             if damaged:
                 connection.execute("UPDATE call SET state = 'failed' WHERE key = ?", (key,))
             if frame is not None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from judgewright.judges import (
+    BudgetSpent,
     Client,
     Dataset,
     JudgedDataset,
@@ -19,7 +20,7 @@ from judgewright.judges import (
     judge,
     judge_together,
 )
-from judgewright.judges.models import MemoryRecord, ModelSettings
+from judgewright.judges.models import Budget, MemoryRecord, ModelSettings, Spending
 from judgewright.judges.models.decision_endpoint import DecisionEndpoint
 from judgewright.judges.models.question import DecisionApi, Question, State
 from judgewright.judges.simulated import DecisionOptions, Server, make_decisions_app
@@ -53,12 +54,15 @@ def served(api: DecisionApi, script: tuple[str | None, ...] = ()) -> Server:
     return Server(make_decisions_app(api, answer, options))
 
 
-def client_of(server: Server, api: DecisionApi, record: MemoryRecord) -> Client:
+def client_of(
+    server: Server, api: DecisionApi, record: MemoryRecord, tokens: int | None = None
+) -> Client:
     """Return a client of it, which waits for nothing between tries."""
     model = DecisionEndpoint(
         api=api, name="m", base_url=server.base_url, api_key=None, transport="plain"
     )
-    return Client(model, settings=ModelSettings(api=api), record=record)
+    budget = Budget(money=None, tokens=tokens, spent=Spending())
+    return Client(model, settings=ModelSettings(api=api), record=record, budget=budget)
 
 
 def scores(judged: JudgedDataset) -> list[float | None]:
@@ -75,7 +79,7 @@ def test_the_rag_triad_over_fifty_rows_is_fifty_requests(api: DecisionApi) -> No
     with served(api) as server, client_of(server, api, record) as client:
         together = judge_together(TRIAD, rows, client)
         assert requests_to(server) == 50
-        assert client.stats.calls == 150
+        assert client.stats.calls == 50
         billed = [one.tokens_in for judged in together for one in judged.answers]
         assert sum(tokens > 0 for tokens in billed) == 50
         assert [judged.judge for judged in together] == [f"{p.name}@{p.version}" for p in TRIAD]
@@ -113,3 +117,44 @@ def test_failed_requests_are_sent_again_and_many_questions_that_are_refused_sing
         # Two 503 are sent again; the row that got the 422 makes four requests at most.
         assert 4 + 2 < requests_to(server) <= 4 + 3 + 2
     assert [scores(judged) for judged in together] == expected
+
+
+class InstantClock:
+    """A clock whose sleeps take no time and move it on."""
+
+    time = 0.0
+
+    def now(self) -> float:
+        """See `Clock.now`."""
+        return self.time
+
+    async def sleep(self, seconds: float) -> None:
+        """See `Clock.sleep`."""
+        self.time += seconds
+
+
+def test_a_rate_counts_requests_and_not_questions() -> None:
+    """Thirty rows at sixty requests a minute take half a minute, whatever is asked about each."""
+    clock = InstantClock()
+    settings = ModelSettings(api="systemone", requests_per_minute=60)
+    with served("systemone") as server:
+        model = DecisionEndpoint(
+            api="systemone", name="m", base_url=server.base_url, api_key=None, transport="plain"
+        )
+        with Client(model, settings=settings, clock=clock) as client:
+            judge_together(TRIAD, rows_of(30), client)
+    assert 28 <= clock.time <= 31
+
+
+def test_a_budget_that_ends_is_said_and_keeps_what_was_answered() -> None:
+    """The same rows with more of it ask only what is left."""
+    record, rows, requests = MemoryRecord(), rows_of(20), 0
+    with served("systemone") as server:
+        with client_of(server, "systemone", record, tokens=9_000) as client:
+            with pytest.raises(BudgetSpent):
+                judge_together(TRIAD, rows, client)
+            requests = requests_to(server)
+        assert 0 < requests < 20
+        with client_of(server, "systemone", record) as client:
+            judge_together(TRIAD, rows, client)
+        assert requests_to(server) == 20

@@ -130,15 +130,25 @@ def enveloped(code, message):
 ERRORS = {
     # Status and body; how many requests are sent; words of the error and its hint.
     "too long": (413, enveloped(5021, "too long"), 1, "413: too long"),
-    "invalid": (422, enveloped(5012, "state, input, questions"), 1, "api, API: OpenAI takes"),
+    "invalid": (422, enveloped(5012, "state, input, questions"), 1, "API (decisions: OpenAI"),
     "busy": (429, enveloped(3040, "busy"), 2, "given up after 2 tries"),
     "daily quota": (429, enveloped(4006, "quota"), 1, "no credit"),
     "daily quota in a 200": (200, enveloped(4006, "quota"), 1, "no credit"),
     "overloaded": (529, {"error": {"message": "overloaded"}}, 2, "529: overloaded"),
     "gateway": (504, b"<html><title>Gateway Time-out</title></html>", 2, "'Gateway Time-out'"),
     "a page": (200, b"<html><title>Sign on</title></html>", 2, "in place of a model"),
-    "no route": (404, {"error": {"message": "no"}}, 1, "path (PATH) and api, API: OpenAI takes"),
-    "unknown field": (400, {"error": {"message": "Unknown: state"}}, 1, "api, API: OpenAI takes"),
+    "no route": (
+        404,
+        {"error": {"message": "no"}},
+        1,
+        "(PATH) and api, API (decisions: OpenAI",
+    ),
+    "unknown field": (
+        400,
+        {"error": {"message": "Unknown: state"}},
+        1,
+        "API (decisions: OpenAI",
+    ),
     "wrong key": (401, {"error": {"message": f"{KEY} is wrong"}}, 1, "[key] is wrong"),
     "no key": (403, {"detail": f"{KEY} is wrong"}, 1, "[key] is wrong"),
     "deep": (500, f'{{"a": {DEEP}}}'.encode(), 2, "500: "),
