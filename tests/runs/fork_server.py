@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 SCRIPT = """
-import json, os, sys, threading
+import json, os, runpy, sys, threading
 import pandas, scipy.stats, sklearn.feature_extraction.text
 import judgewright.optimize.loop, judgewright.runs.commands.gate, judgewright.runs.commands.optimize
 import judgewright.runs.actions.gate, judgewright.runs.actions.optimize, judgewright.runs.store.sqlite_database
@@ -34,7 +34,7 @@ for line in sys.stdin:
             os.dup2(os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), number)
         code = 0
         try:
-            main(words)
+            main(words) if words[0] != "python" else runpy.run_path(words[1])
         except SystemExit as left:
             code = left.code or 0
         sys.stdout.flush()
