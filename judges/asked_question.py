@@ -28,6 +28,8 @@ from .verdict import Answer, Unscored, Verdict
 
 PARSER = "distribution"
 """What `Verdict.parser` says of these verdicts."""
+CASES = "decided_cases"
+"""What the cases that a judge shows are called in the state."""
 DISTRIBUTION_FIELDS = ("distribution", "expected_grade", "argmax_grade")
 """What `distribution_fields` returns."""
 
@@ -88,12 +90,12 @@ class AskedQuestion:
         if self.state_inputs and self.api != "systemone":
             return "\n\n".join(f"{name}:\n{text}" for name, text in inputs.items())
         if self.api == "systemone":
-            return {"decided_cases": cases, **inputs} if cases else inputs
+            return {CASES: cases, **inputs} if cases else inputs
         return cases + render(self.prompt.template, row.inputs, salt="")
 
     def request(self, row: Row, *, repeat: int = 0) -> Request:
         """Return the request about one row."""
-        return question_request(self.message, self.state(row), repeat=repeat)
+        return question_request([self.message], self.state(row), repeat=repeat)
 
     def empty_body(self) -> dict[str, Any]:  # Any: JSON
         """Return what is sent about a row whose texts are empty."""
@@ -188,7 +190,8 @@ def _instructions(prompt: JudgePrompt, *, by_name: bool) -> str:
     criteria = prompt.criteria.strip()
     sections = [before + criteria + after] if placed else [before, criteria]
     if by_name:
-        fields = ", ".join(f"`{name}`" for name in prompt.inputs)
+        names = (*prompt.inputs, *([CASES] if prompt.cases is not None else []))
+        fields = ", ".join(f"`{name}`" for name in names)
         sections.append(f"What is to be judged stands in the state: {fields}.")
     return "\n\n".join(section for section in sections if section)
 

@@ -125,7 +125,6 @@ def judge(
     )
     if first:
         _require_logprobs(prompt, outcomes, client)
-    simulated = client.model.simulated
     builds: set[str] = set()
     for row, outcome in zip(sent, outcomes, strict=True):
         if not isinstance(outcome, Completion):
@@ -137,18 +136,23 @@ def judge(
             answer = with_token_confidence(prompt, answer, outcome)
         answers[row.id] = answer
         builds.add(outcome.model_returned)
-        simulated = simulated or (outcome.fingerprint or "").startswith(SIMULATED_FINGERPRINT)
     judged = JudgedDataset(
         dataset=dataset,
         answers=tuple(answers[row.id] for row in dataset.rows),
         scale=prompt.scale if question is None else question.scale,
         judge=f"{prompt.name}@{prompt.version}",
         model=client.model.name,
-        simulated=simulated,
+        simulated=is_simulated(client, outcomes),
         asked_scale=None if question is None else prompt.scale,
         build=None if question is None else ", ".join(sorted(builds - {""})) or None,
     )
     return judged if rule is None else judged.under(rule)
+
+
+def is_simulated(client: Client, outcomes: Sequence[Outcome]) -> bool:
+    """Whether a client's answers come from the simulated model, whatever its name."""
+    signed = [one.fingerprint or "" for one in outcomes if isinstance(one, Completion)]
+    return client.model.simulated or any(s.startswith(SIMULATED_FINGERPRINT) for s in signed)
 
 
 def asked_question(

@@ -19,7 +19,7 @@ from .judged_arrays import BoolArray, FloatArray, IntArray, JudgedArrays
 from .notebook_display import FIRST_ROWS, SIMULATED, html_table
 from .rows import Row
 from .scale import DecisionRule, OutputScale
-from .verdict import Answer, Unscored, Verdict, apply_rule
+from .verdict import Answer, Unscored, Verdict, apply_rule, decided_probability
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,13 +123,10 @@ class JudgedDataset(JudgedArrays):
 
         On a probability scale it is the score; elsewhere NaN where no confidence was given.
         """
-        from_confidence = np.where(self.predicted, self.confidence, 1.0 - self.confidence)
-        if self.scale.kind != "probability":
-            return from_confidence
-        # A rule that decided anew left the raw score as it was; the calibrated probability is in
-        # the confidence.
-        by_rule = np.array([verdict.before is not None for verdict in self.verdicts], np.bool_)
-        return np.where(by_rule, from_confidence, self.score)
+        if self.scale.kind == "probability":
+            decided = [decided_probability(verdict, self.scale) for verdict in self.verdicts]
+            return np.array(decided, np.float64)
+        return np.where(self.predicted, self.confidence, 1.0 - self.confidence)
 
     @property
     def disagreements(self) -> list[int]:

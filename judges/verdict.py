@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -79,6 +80,19 @@ def as_given(answer: Answer) -> Answer:
     if isinstance(answer, Unscored) or answer.before is None:
         return answer
     return answer.before
+
+
+def decided_probability(verdict: Verdict, scale: OutputScale) -> float:
+    """Return the probability of a verdict on a probability scale, on the side of its threshold that
+    was decided.
+
+    It is the score; of a verdict that a rule or a slow model decided anew, it is in the confidence.
+    """
+    if verdict.before is None or verdict.probability is None:
+        return verdict.score
+    if verdict.positive:
+        return max(verdict.probability, scale.threshold)
+    return min(verdict.probability, math.nextafter(scale.threshold, 0.0))
 
 
 def apply_rule(answer: Answer, scale: OutputScale, rule: DecisionRule) -> Answer:

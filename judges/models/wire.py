@@ -98,7 +98,7 @@ _HINTS = {
     403: "the key may not use this model or endpoint",
     404: (
         "check the model's name, and that the base URL ends where /chat/completions begins (often"
-        " in /v1)"
+        " in /v1); a decision model needs api: judgewright models add NAME --api"
     ),
 }
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..asked_question import AskedQuestion
 from ..errors import InputError
+from ..judge import JudgeSettings, is_simulated
 from ..judged_dataset import group_codes
 from ..metrics.estimate import Estimate
 from ..models.client import Client
@@ -60,6 +61,7 @@ def order_sensitivity(
     dataset: Dataset,
     client: Client,
     *,
+    settings: JudgeSettings,
     rule: DecisionRule | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> OrderReport:
@@ -69,6 +71,7 @@ def order_sensitivity(
         prompt: The judge.
         dataset: Where the rows come from; labels play no part.
         client: Of the decision model.
+        settings: Rows over its limit are not asked about.
         rule: What decides; a half unless given.
         progress: Called while answers come in.
 
@@ -82,14 +85,18 @@ def order_sensitivity(
             f"{client.model.name} is a chat model, whose question has no options to reorder",
             hint="name a decision model; --planted N plants instructions",
         )
-    rows = sorted(dataset.rows, key=lambda row: drawn(0, row.id))[:SAMPLE]
+    rows = [row for row in dataset.rows if settings.oversized(row) is None]
+    rows = sorted(rows, key=lambda row: drawn(0, row.id))[:SAMPLE]
     if prompt.cases is not None:
         prompt = prompt.encoded_by(client.encoder)
         prompt.shown_cases.prepare(rows)
     verdicts: dict[str, list[Verdict | None]] = {}
+    simulated = False
     for name, one in variants(AskedQuestion(prompt=prompt, api=api)).items():
         verdicts[name] = []
-        for outcome in client.ask([one.request(row) for row in rows], progress=progress):
+        outcomes = client.ask([one.request(row) for row in rows], progress=progress)
+        simulated = simulated or is_simulated(client, outcomes)
+        for outcome in outcomes:
             answer = one.read(outcome) if isinstance(outcome, Completion) else None
             if answer is not None and rule is not None:
                 answer = apply_rule(answer, one.scale, rule)
@@ -110,7 +117,7 @@ def order_sensitivity(
     return OrderReport(
         judge=f"{prompt.name}@{prompt.version}",
         model=client.model.name,
-        simulated=client.model.simulated,
+        simulated=simulated,
         rows=len(rows),
         changes=changes,
     )

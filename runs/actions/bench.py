@@ -58,6 +58,7 @@ from ...judges.reliability import (
     order_sensitivity,
 )
 from ...judges.scale import label_scale_text
+from ...judges.verdict import decided_probability
 from ...optimize.events import JudgeMeasured, write_event
 from ...optimize.holdout.row_fingerprints import KEY_COLUMN, row_keys
 from ..config.command_options import BenchOptions, ModelOptions, TrustOptions
@@ -201,7 +202,12 @@ def run_bench(
         flips = order = None
         if options.planted == "order":
             order = order_sensitivity(
-                prompt, dataset, client, rule=rule, progress=partial(watch, "options reordered")
+                prompt,
+                dataset,
+                client,
+                settings=settings,
+                rule=rule,
+                progress=partial(watch, "options reordered"),
             )
         elif options.planted is not None:
             flips = attack_success_rate(
@@ -461,7 +467,6 @@ def write_verdicts(judged: JudgedDataset, path: Path) -> None:
     from .make_data import written_beside
 
     decides = judged.asked_scale is not None and judged.scale.kind != "choice"
-    calibrated = judged.rule.calibration if decides and judged.rule else None
     with written_beside(path) as file:
         rows = zip(judged.dataset.rows, judged.answers, row_keys(judged.dataset), strict=True)
         for row, answer, key in rows:
@@ -480,7 +485,7 @@ def write_verdicts(judged: JudgedDataset, path: Path) -> None:
             if isinstance(answer, Verdict):
                 line |= {
                     "verdict": int(answer.positive),
-                    "score": calibrated(answer.score) if calibrated else answer.score,
+                    "score": decided_probability(answer, judged.scale) if decides else answer.score,
                     "confidence": answer.confidence,
                     "rationale": answer.rationale,
                     "unscored": None,

@@ -28,6 +28,7 @@ from ...judges.files import (
     judge_inputs,
     read_raw_rows,
 )
+from ...judges.models.question import REPLY_TOKENS, DecisionApi
 from ...slices.features import read_features
 from ..config.environment import Environment
 from ..store.sealed_rows import read_open
@@ -35,6 +36,8 @@ from ..store.workspace import Workspace
 
 SIDE_COLUMNS = ("split", "orig_split")
 """Columns that hold the side of a split where none is named."""
+TokensOf = tuple[str, DecisionApi | None]
+"""A model, and the interface of one that decides."""
 _MOST_SIDES = 10
 _LEAKS = ("gives the label away", "its name bears a label")
 
@@ -99,7 +102,7 @@ def open_raw(workspace: Workspace, raw: RawRows, path: Path, *, sealed: bool = F
 def report_on(
     path: Path,
     options: CheckOptions,
-    model: str,
+    model: TokensOf,
     *,
     workspace: Workspace,
     progress: Callable[[int, int], None] = lambda done, total: None,
@@ -143,17 +146,20 @@ def report_on(
         notes=(*raw.notes, *notes),
         progress=progress,
     )
-    tokens = count_row_tokens(raw.rows, model=model, prompt=options.prompt)
+    name, api = model
+    tokens = count_row_tokens(raw.rows, model=name, prompt=options.prompt, api=api)
     return replace(report, tokens=tokens)
 
 
-def tokens_model(spec: str | None, environment: Environment) -> str:
+def tokens_model(spec: str | None, environment: Environment) -> TokensOf:
     """Return whose tokens are counted for a model as a person names it.
 
     Raises:
         InputError: It is no name of a model.
     """
-    return environment.model(spec).model if spec else "unknown"
+    if spec is None:
+        return "unknown", None
+    return environment.model(spec).model, environment.settings(spec).api
 
 
 def _side_column(raw: RawRows, named: str | None) -> tuple[str | None, list[str]]:
@@ -186,7 +192,8 @@ def price_of(
     if options.model != "simulated":
         named = environment.model(options.model)
         name, url = named.model, named.base_url
-    replies = report.rows * (settings.max_tokens or VERDICT_LIMIT)
+    limit = settings.max_tokens or VERDICT_LIMIT
+    replies = report.rows * (limit if settings.api is None else REPLY_TOKENS)
     prices, total = Prices(environment.prices, settings.price), report.tokens.total
     return RunPrice(
         model=name,

@@ -11,11 +11,13 @@ from typing import Any
 
 from ...judges import (
     ClientStats,
+    DecisionRule,
     DivergedError,
     InputError,
     Interrupted,
     JudgewrightError,
 )
+from ...judges.asked_question import verdict_scale
 from ...judges.models import Watch, unwatched
 from ...optimize import (
     Event,
@@ -304,10 +306,11 @@ def _run(
 
 def _started(prepared: PreparedRun, name: str, objective: Objective, services: Services) -> Started:
     prompt = prepared.prompt
+    scale = verdict_scale(prompt.scale) if prepared.settings.decides else prompt.scale
     models = (services.judge_client.model, services.optimizer_client.model)
     return Started(
         judge=f"{prompt.name}@{prompt.version}",
-        rule=(prepared.settings.rule or prompt.rule).version,
+        rule=(prepared.settings.rule or DecisionRule(threshold=scale.threshold)).version,
         data=name,
         data_hash=prepared.dataset.content_hash,
         rows=len(prepared.dataset),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...judges import JudgeSettings
+from ...judges import InputError, JudgeSettings
 from ...judges.metrics import BINARY_METRICS
 from ...judges.metrics.fitted_rule import METHODS, Method
 from ...optimize.options import SHARES, option
@@ -85,6 +85,11 @@ def calibrate(
     figures after are cross-fitted: each row is decided by a rule that its group did not help to
     fit.
     """
+    of_bands = [name for name in ("agreement", "cost", "plot") if vars(options)[name] is not None]
+    if of_bands and options.cascade is None:
+        raise InputError(
+            f"--{of_bands[0]} is about the band of a cascade", hint="add --cascade MODEL"
+        )
     with progress_on_stderr(quiet=as_json) as watch:
         prompt = workspace.registry.get(judge)
         dataset = read_rows(prompt, data, rows, audited=rows.audited)

@@ -494,6 +494,11 @@ def open_model(
     }
     kind = kind_of(named.model)
     if kind is not None and not embeddings:
+        if named.settings.api is not None:
+            raise InputError(
+                f"{spec}: {named.model} is asked as a chat model, not by api: {named.settings.api}",
+                hint="take api out, or give base_url and the model's name there, without litellm/",
+            )
         return kind(extra_body=tuple(named.settings.extra_body), **address)
     custom_headers = _takes_custom_headers(named, environment)
     chosen = choose_transport(named.base_url, environment.variables, custom_headers=custom_headers)

@@ -13,21 +13,21 @@ from pydantic import TypeAdapter
 
 from ...judges import load_prompt
 from ...judges.files import DataReport, RawRoles, judge_inputs
-from ..actions.check_data import CheckOptions, report_on
+from ..actions.check_data import CheckOptions, TokensOf, report_on
 from ..store.banks import banks_of
 from ..store.workspace import Workspace
 from .row_pages import Json
 
 
 def names_of_check(
-    workspace: Workspace, path: Path, options: CheckOptions, model: str
+    workspace: Workspace, path: Path, options: CheckOptions, model: TokensOf
 ) -> tuple[str, ...]:
     """Return the names by which the check of a file is asked for, tokens of a model included."""
     judges = [] if options.roles.inputs else sorted(map(sorted, judge_inputs(workspace.registry)))
     roles = asdict(options.roles)
     roles |= {"inputs": dict(options.roles.inputs), "words": dict(options.roles.words)}
     prompt = options.prompt.to_yaml() if options.prompt else ""
-    return str(path), json.dumps(roles), prompt, model, json.dumps(judges)
+    return str(path), json.dumps(roles), prompt, json.dumps(model), json.dumps(judges)
 
 
 def checked_body(workspace: Workspace, names: tuple[str, ...]) -> dict[str, Any]:  # Any: JSON
@@ -40,7 +40,8 @@ def checked_body(workspace: Workspace, names: tuple[str, ...]) -> dict[str, Any]
     path, roles, prompt, model, _ = names
     judge = load_prompt(prompt, origin="the judge", folder=banks_of(workspace)) if prompt else None
     options = CheckOptions(roles=RawRoles(**json.loads(roles)), prompt=judge)
-    return {"report": report_on(Path(path), options, model, workspace=workspace).to_json()}
+    of = tuple(json.loads(model))
+    return {"report": report_on(Path(path), options, of, workspace=workspace).to_json()}
 
 
 def report_of(body: Json) -> DataReport:

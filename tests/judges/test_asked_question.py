@@ -110,7 +110,7 @@ def test_every_shipped_judge_is_a_question(name: str, api: str) -> None:
     prompt = Registry().get(name)
     question = asked(api, prompt)
     row = Row(id="r", inputs=dict.fromkeys(prompt.inputs, "text"))
-    assert read_request(question.request(row)) == (question.question, question.state(row))
+    assert read_request(question.request(row)) == ([question.question], question.state(row))
     assert prompt.criteria.strip() in question.question.instructions
 
 
@@ -166,7 +166,9 @@ def test_what_is_shown_is_what_would_be_sent() -> None:
             one = asked(api, prompt)
             row = Row(id="", inputs=dict.fromkeys(prompt.inputs, ""))
             assert one.empty_body() == wire_body(api, "MODEL", [one.question], one.state(row))
-    assert "decided_cases" in asked("systemone", own_judge("decided cases")).empty_body()["state"]
+    shows = asked("systemone", own_judge("decided cases"))
+    assert "decided_cases" in shows.empty_body()["state"]
+    assert "`decided_cases`" in shows.question.instructions
 
 
 def test_what_a_decision_model_is_not_sent_is_said() -> None:

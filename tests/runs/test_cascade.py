@@ -57,7 +57,7 @@ def test_the_slow_model_decides_in_the_band_and_nowhere_else(
     lines = [json.loads(line) for line in Path("verdicts.jsonl").read_text().splitlines()]
     assert [line.get("decided_by") for line in lines] == [None, "chat", "chat", None, None, None]
     assert [line["verdict"] for line in lines] == [0, 1, 0, None, 1, 1]
-    assert [line["score"] for line in lines] == [0.05, 1.0, 0.0, None, 0.95, 0.9]
+    assert [line["score"] for line in lines] == [0.05, 0.9, pytest.approx(0.1), None, 0.95, 0.9]
     assert lines[1]["confidence"] == 0.9
     assert lines[3]["unscored"] == "parse"
     assert lines[3]["detail"].startswith("chat: ")
@@ -192,6 +192,33 @@ def test_a_band_that_cannot_be_is_refused_with_what_can(
     assert "no band serves: the fast model alone agrees in 0.8" in err
     with Workspace(Path()) as place:
         assert len(place.registry.versions("groundedness")) == 1
+
+
+@pytest.mark.parametrize("option", ["--plot curve.svg", "--agreement 0.9", "--cost 2"])
+def test_what_is_said_of_a_band_needs_a_slow_model(
+    server: CascadeServer, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    """It is not ignored: nothing is asked."""
+    code, _, err = run(capsys, *CHOOSE[:-2], *option.split())
+    assert (code, server.decided) == (2, [])
+    assert "is about the band of a cascade" in err
+    assert "--cascade MODEL" in err
+
+
+def test_a_verdict_file_of_a_cascade_measures_as_bench_did(
+    server: CascadeServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The slow model's probability is that of its confidence, also where that lies over the cut."""
+    figures = ("f1", "brier", "ece", "auroc")
+    for kept in (False, True):
+        if kept:
+            run(capsys, "calibrate", *BENCH[1:], "--split", "10/70/10/10")
+        write_rows(Path("rows.jsonl"), easy_and_hard(120))
+        _, out, _ = run(capsys, *BENCH, "--out", "verdicts.jsonl")
+        _, read, _ = run(capsys, "score", "verdicts.jsonl", "--json")
+        benched, scored = (json.loads(one)["metrics"] for one in (out, read))
+        for name in figures:
+            assert scored[name]["value"] == pytest.approx(benched[name]["value"], abs=1e-12), name
 
 
 def test_calibrate_says_where_the_slow_model_decides(

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from judgewright.judges import Registry, load_dataset
+from judgewright.judges import DecisionRule, Registry, load_dataset
 from judgewright.judges.files import count_row_tokens
+from judgewright.judges.simulated import Server, make_decisions_app
+from judgewright.runs.actions import read_run
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import CallStore, Workspace, list_runs
 
@@ -75,6 +77,28 @@ def test_a_decision_model_does_not_write_the_wording(
     assert (server.decided, server.written) == ([], [])
 
 
+def test_a_check_of_the_rows_counts_and_prices_questions(
+    server: DecisionServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a decision model is sent, and not the messages of a chat model."""
+    words = ("data", "check", "rows.jsonl", "--judge", "groundedness", "--model", "one", "--json")
+    body = json.loads(run(capsys, *words)[1])
+    rows = load_dataset(Path("rows.jsonl"), inputs=JUDGE.inputs, scale=JUDGE.scale).rows
+    counted = count_row_tokens(rows, model="one-1.0", prompt=JUDGE, api="systemone")
+    assert body["tokens"]["total"] == body["price"]["tokens_in"] == counted.total
+    assert body["price"]["replies"] == 16 * len(rows)
+
+
+def test_a_chat_setting_of_a_decision_server_is_told_to_name_the_interface(
+    server: DecisionServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It answers 404 where a chat model would be."""
+    with Server(make_decisions_app("systemone")) as decisions:
+        code, _, err = run(capsys, *BENCH[:-1], f"m@{decisions.base_url}")
+    assert code == 3
+    assert "judgewright models add NAME --api" in err
+
+
 def test_a_plan_prices_questions_and_says_how_fast_they_were_answered(
     server: DecisionServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -114,9 +138,8 @@ def test_a_judge_is_measured_cut_reworded_gated_and_adopted(
         assert absent not in writing
     for sent in ("No steps to go through", "beginning in this order", "writes no word"):
         assert sent in writing
-    steps = [
-        e["payload"] for e in ask("runs", "show", ended["run"])["events"] if e["kind"] == "step"
-    ]
+    events = ask("runs", "show", ended["run"])["events"]
+    steps = [e["payload"] for e in events if e["kind"] == "step"]
     assert {step["arm"] for step in steps} == {"study", "textgrad"}
     _, _, after = ask("accept", ended["run"])["judge"].partition("@")
     assert Path(f"prompts/groundedness/{after}.cut.yaml").exists()
@@ -142,6 +165,9 @@ def test_a_run_that_is_killed_goes_on_and_pays_for_nothing_twice(server: Decisio
     with Workspace(here) as place:
         (one,) = list_runs(place.database)
         summary = CallStore(place.database, one.run_id).summary()
+        started = read_run(place, one.run_id).started
+    assert started is not None
+    assert started.rule == DecisionRule(threshold=0.5).version, "of the probability"
     twice = len(server.decided) - len({*server.decided})
     assert summary.repeated == 0
     # What a kill finds on the wire, and what was answered and is not yet written down.

@@ -8,14 +8,25 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgewright.judges import Client, Dataset, InputError, OutputScale, Registry, Row
+from judgewright.judges import (
+    Client,
+    Completion,
+    Dataset,
+    InputError,
+    JudgeSettings,
+    OutputScale,
+    Registry,
+    Request,
+    Row,
+)
 from judgewright.judges.asked_question import AskedQuestion
+from judgewright.judges.models import ModelSettings
 from judgewright.judges.models.question import Question, State
 from judgewright.judges.reliability import order_sensitivity
 from judgewright.judges.reliability.order_sensitivity import variants
 from judgewright.judges.simulated import Simulated
 
-from ...planted_decisions import planted_client
+from ...planted_decisions import PlantedModel, planted_client
 
 GRADED = Registry().get("groundedness")
 YES_NO = replace(
@@ -26,6 +37,7 @@ YES_NO = replace(
     reply_schema={},
 )
 CHOICE = replace(YES_NO, scale=OutputScale(kind="choice", labels=("held", "absent", "unclear")))
+SETTINGS = JudgeSettings()
 BIAS = 0.1
 SEEDS = 20
 
@@ -60,7 +72,7 @@ def answering(first: float):
 def test_a_model_that_knows_what_options_mean_moves_no_verdict(prompt) -> None:
     """Probabilities come back to the options that they are of, whatever the order and the names."""
     with planted_client(answering(0.0)) as client:
-        report = order_sensitivity(prompt, drawn_rows(40, 0), client)
+        report = order_sensitivity(prompt, drawn_rows(40, 0), client, settings=SETTINGS)
     for name, figures in report.changes.items():
         assert figures["decided otherwise"].value == 0, name
         assert figures["moved"].value == pytest.approx(0.0, abs=1e-12), name
@@ -87,7 +99,9 @@ def test_a_planted_order_bias_is_sized_within_its_interval(prompt) -> None:
     held = 0
     for seed in range(SEEDS):
         with planted_client(answering(BIAS)) as client:
-            figures = order_sensitivity(prompt, drawn_rows(120, seed), client).changes["reversed"]
+            figures = order_sensitivity(
+                prompt, drawn_rows(120, seed), client, settings=SETTINGS
+            ).changes["reversed"]
         shift = figures["shift"]
         assert shift.low is not None
         assert shift.high is not None
@@ -99,4 +113,30 @@ def test_a_planted_order_bias_is_sized_within_its_interval(prompt) -> None:
 def test_a_chat_model_is_refused() -> None:
     """Its question has no options."""
     with Client(Simulated()) as client, pytest.raises(InputError, match="is a chat model"):
-        order_sensitivity(GRADED, drawn_rows(2, 0), client)
+        order_sensitivity(GRADED, drawn_rows(2, 0), client, settings=SETTINGS)
+
+
+def test_rows_that_bench_would_not_send_are_not_asked_about() -> None:
+    """The limit of characters is the one of the other verdicts."""
+    rows = drawn_rows(8, 0)
+    size = max(sum(map(len, row.inputs.values())) for row in rows.rows)
+    long = replace(rows.rows[0], inputs=dict.fromkeys(rows.rows[0].inputs, "x" * (size + 1)))
+    rows = replace(rows, rows=(long, *rows.rows[1:]))
+    with planted_client(answering(0.0)) as client:
+        limited = JudgeSettings(max_chars=size)
+        assert order_sensitivity(GRADED, rows, client, settings=limited).rows == 7
+
+
+class Signed(PlantedModel):
+    """The simulated model behind a name of its own, which signs what it answers."""
+
+    async def complete(self, request: Request, **more: frozenset[str]) -> Completion:
+        """See `Model.complete`."""
+        return replace(await super().complete(request, **more), fingerprint="simulated-1")
+
+
+def test_the_simulated_model_is_known_under_another_name() -> None:
+    """By its signature, as in every other figure."""
+    with Client(Signed(answering(0.0)), settings=ModelSettings(api="systemone")) as client:
+        report = order_sensitivity(GRADED, drawn_rows(4, 0), client, settings=SETTINGS)
+    assert report.describe().startswith("SIMULATED")

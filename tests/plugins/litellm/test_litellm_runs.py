@@ -261,3 +261,11 @@ def test_models_test_says_what_a_provider_honours(
     }
     assert body["readable"] == body["rows"] == 6
     assert len(foreign.seen) == body["calls"]
+
+
+def test_a_provider_in_its_own_format_has_no_interface_of_a_decision_model(folder: Path) -> None:
+    """The setting is refused and not ignored, with what to do."""
+    bind(folder, foreign={"model": MODELS["gemini"], "api": "systemone"})
+    with pytest.raises(InputError, match="not by api: systemone") as refused:
+        open_model("foreign", read_environment())
+    assert "take api out" in str(refused.value.hint)
