@@ -1,6 +1,6 @@
 """Walk with a real language model as judge and as writer: which ways to use labels help.
 
-    python benchmarks/walk prepare [--used FOLDER] | go  [--folder FOLDER]
+    python benchmarks/walk prepare [--used FOLDER ...] | go  [--folder FOLDER]
 
 `prepare` draws the rows of three tasks of `../shared/data`, apart from those of an earlier walk,
 and writes the list of their ids. `go` reads the replies that have come and writes what can be asked
@@ -47,14 +47,14 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("command", choices=["prepare", "go"])
-    parser.add_argument("--folder", type=Path, default=Path("/tmp/walk2"))
-    parser.add_argument("--used", type=Path, default=Path("/tmp/walk"), help="of an earlier walk")
+    parser.add_argument("--folder", type=Path, default=Path("/tmp/walk3"))
+    parser.add_argument("--used", type=Path, nargs="*", default=[], help="of earlier walks")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     lock = (options.folder / "lock").open("w")
     fcntl.flock(lock, fcntl.LOCK_EX)  # until the end: the map is one file
     if options.command == "prepare":
-        print(prepare(options.folder / "data", options.used / "data"))
+        print(prepare(options.folder / "data", [one / "data" for one in options.used]))
     else:
         Walk(options.folder).go()
 
@@ -93,7 +93,8 @@ class Walk:
 
     def _task(self, name: str, bench: Bench) -> None:
         opened = self._answered(ARMS, bench.across_folds)
-        self._answered([WRITTEN], lambda arm: bench.made(arm, None))
+        if WRITTEN in ARMS:
+            self._answered([WRITTEN], lambda arm: bench.made(arm, None))
         if len(opened) < len(ARMS):
             return
         estimated = promises(opened, bench.folds(), self._groups(bench))
@@ -164,11 +165,12 @@ class Walk:
         without = 0 if kind == "open" else None
         tokens = {arm: tokens_a_row(bench.made(arm, without), side) for arm, side in judged.items()}
         lines = [f"## {name}\n\n{bench.task.note}\n", table(judged, tokens, estimated=words), ""]
-        lines.append("Requests to a writer, and their tokens with replies:")
-        for where in (*(f"fold {fold}" for fold in range(FOLDS)), "all open rows"):
-            count, size = self.exchange.written(f"{name} open {WRITTEN} {where}")
-            rows = where if where == "all open rows" else f"all but {where}"
-            lines.append(f"- {rows}: {count}, about {size:,} tokens")
+        if WRITTEN in ARMS:
+            lines.append("Requests to a writer, and their tokens with replies:")
+            for where in (*(f"fold {fold}" for fold in range(FOLDS)), "all open rows"):
+                count, size = self.exchange.written(f"{name} open {WRITTEN} {where}")
+                rows = where if where == "all open rows" else f"all but {where}"
+                lines.append(f"- {rows}: {count}, about {size:,} tokens")
         write_beside(self.folder / f"{kind}.{name}.md", "\n".join(lines))
         parts = [part.read_text() for part in sorted(self.folder.glob(f"{kind}.*.md"))]
         text = "\n\n".join([f"# The {kind} rows", *parts, NOTE])

@@ -31,11 +31,12 @@ from judgewright.optimize.options import BRIEF_TOKENS
 OBJECTIVE = read_objective("raise precision; recall may fall by 10 points")
 ARMS = {
     "A": "as it ships",
-    "C": "study: TextGrad, view all, one step",
     "D": "four decided cases, near, balanced",
 }
 WRITTEN = "C"
-"""The arm whose prompt a model writes."""
+"""The arm whose prompt a model writes: study, TextGrad with a view of all rows, one step. The third
+walk left it out.
+"""
 CASES = 4
 
 

@@ -27,7 +27,18 @@ from judgewright.judges import (
 )
 
 DATA = Path(__file__).resolve().parents[3] / "shared/data"
-SEED = 38
+SEED = 39
+SUBSETS = (
+    "begin",
+    "climate_fever",
+    "expertqa",
+    "factcheck_gpt",
+    "faithbench",
+    "q2_wow",
+    "ragtruth_qa_response",
+    "ragtruth_qa_sentence",
+)
+"""Those with at least 40 rows that no earlier walk used."""
 PARTS = {"sealed": 250, "open": 200}
 FOLDS = 5
 Line = dict[str, Any]  # Any: JSON
@@ -59,44 +70,30 @@ class Task:
 
     def decision(self, line: Line) -> str | None:
         """Return the stratum of a row's label; None where the row is left out."""
-        if self.name == "answer_relevance" and 0.7 <= line["label"] < 0.8:
-            return None
-        return str(line["label"] >= (0.8 if self.name == "answer_relevance" else 1))
+        return str(line["label"] >= 1)
 
 
-# fmt: off
 TASKS = {
     "groundedness": Task(
-        name="groundedness", file="groundedness_multi", label_scale="binary",
-        limited="source", characters=2000, most=4,
-        columns=("dataset", "task_type", "granularity", "model", "domain", "source_words",
-                 "statement_words"),
-        shares={"qags_cnndm": 0.25, "summedits": 0.16, "qags_xsum": 0.13, "aggrefact_cliff": 0.13,
-                "lfqa_verification": 0.1, "factscore": 0.08, "aggrefact_goyal21": 0.07,
-                "mtrag_human": 0.06, "wice": 0.02},
-        note="Sub-sets that the first walk did not use: summaries, claims, long answers.",
-    ),
-    "context_relevance": Task(
-        name="context_relevance", file="context_relevance_handeval", label_scale="binary",
-        limited="passage", characters=2000, most=8,
-        columns=("dataset", "question_word", "query_words", "passage_words",
-                 "query_term_overlap"),
-        shares={"handeval_asqa": 0.3, "handeval_qampari": 0.26, "handeval_rag_bench": 0.26,
-                "handeval_eli5": 0.18},
-        note="A set that the first walk did not use: rows where language models disagreed.",
-    ),
-    # Its other sub-sets have fewer than ten fresh rows each that people did not find relevant. In
-    # mtrag_appropriateness people saw a conversation that is no input here.
-    "answer_relevance": Task(
-        name="answer_relevance", file="answer_relevance_human", label_scale="probability@0.8",
-        limited="answer", characters=2000, most=6,
-        columns=("generator", "domain", "query_words", "answer_words"),
-        shares={"expertqa_informativeness": 1.0},
-        note="A sub-set of the first walk with fresh rows: positive where experts called a passage "
-        "of an answer very relevant (1), negative where a bit relevant or less (up to .67).",
+        name="groundedness",
+        file="groundedness_multi",
+        label_scale="binary",
+        limited="source",
+        characters=2000,
+        most=4,
+        columns=(
+            "dataset",
+            "task_type",
+            "granularity",
+            "model",
+            "domain",
+            "source_words",
+            "statement_words",
+        ),
+        shares=dict.fromkeys(SUBSETS, 1 / len(SUBSETS)),
+        note="Rows that no earlier walk used, of eight sub-sets, as many of each.",
     ),
 }
-# fmt: on
 
 
 def read_lines(task: Task) -> list[tuple[Line, str]]:
@@ -120,13 +117,15 @@ def read_lines(task: Task) -> list[tuple[Line, str]]:
     return lines
 
 
-def clusters_of(task: Task, lines: Sequence[tuple[Line, str]], used: Path) -> list[list[int]]:
-    """Return positions of rows that have to stay together, without what an earlier walk used.
+def clusters_of(
+    task: Task, lines: Sequence[tuple[Line, str]], used: Sequence[Path]
+) -> list[list[int]]:
+    """Return positions of rows that have to stay together, without what earlier walks used.
 
     Args:
         task: The task.
         lines: Its rows.
-        used: The folder with the rows of the earlier walk.
+        used: The folders with the rows of earlier walks.
     """
     texts = [{one: str(line[one]) for one in task.prompt.inputs} for line, _ in lines]
     names = [[("group", str(line["group_id"]))] for line, _ in lines]
@@ -134,7 +133,7 @@ def clusters_of(task: Task, lines: Sequence[tuple[Line, str]], used: Path) -> li
         line["id"]: str(line["group_id"])
         for line in map(json.loads, (DATA / f"{task.file}.jsonl").read_text().splitlines())
     }
-    for path in sorted(used.glob("*.jsonl")):
+    for path in sorted(path for folder in used for path in folder.glob("*.jsonl")):
         for line in map(json.loads, path.read_text().splitlines()):
             if all(line.get(one) for one in task.prompt.inputs):
                 texts.append({one: str(line[one]) for one in task.prompt.inputs})
@@ -155,7 +154,7 @@ def clusters_of(task: Task, lines: Sequence[tuple[Line, str]], used: Path) -> li
     return [rows for rows in members.values() if rows[-1] < len(lines)]
 
 
-def draw(task: Task, used: Path) -> dict[str, list[Line]]:
+def draw(task: Task, used: Sequence[Path]) -> dict[str, list[Line]]:
     """Draw the rows of each part; those that are open have a fold."""
     rng = random.Random(SEED)
     lines = read_lines(task)
@@ -225,7 +224,7 @@ def _set_folds(lines: list[Line], rng: random.Random) -> None:
             sizes.update([(fold, line["dataset"]), (fold, "")])
 
 
-def prepare(folder: Path, used: Path) -> str:
+def prepare(folder: Path, used: Sequence[Path]) -> str:
     """Write the rows of all tasks and the list of their ids; return what was drawn."""
     folder.mkdir(parents=True, exist_ok=True)
     report: list[str] = []

@@ -11,9 +11,9 @@ from judgewright.judges import Change, JudgedDataset, JudgePrompt, compare, equa
 from judgewright.judges.models.tokens import approximate_tokens
 from judgewright.optimize import Belief, Chance, chance_of
 from judgewright.optimize.belief import LEAST_WRITING, writing_variance
-from judgewright.optimize.chance import in_words
 from judgewright.optimize.changes import Changes
 from judgewright.optimize.holdout.ledger import alpha_of_look
+from judgewright.optimize.outcome import in_words
 from judgewright.optimize.survivor import promised
 
 METRICS = ("precision", "recall", "accuracy", "kappa")
