@@ -50,7 +50,9 @@ def test_without_a_model_no_header_is_guessed_wrongly(file: Path) -> None:
         for one in found.guesses:
             is_open = not one.column or one.role not in case["expected"] or one.column == one.role
             assert is_open or one.column == case["expected"][one.role], case["name"]
-        right += all(found.column_of(role) == (name or "") for role, name in case["expected"].items())
+        right += all(
+            found.column_of(role) == (name or "") for role, name in case["expected"].items()
+        )
     assert right >= least
 
 
