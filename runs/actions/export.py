@@ -77,7 +77,8 @@ def export_context(
         origin["rule_fitted_on"] = kept_rule.fitted_on if kept_rule else None
         rule = DecisionRule(threshold=verdict_scale(prompt.scale).threshold)
         rule = kept_rule.rule if kept_rule else rule
-        return ExportContext(prompt=prompt, rule=rule, provenance=origin, api=api)
+        asked = None if prompt.cascade is None else _request_of(workspace, origin["run"], prompt)
+        return ExportContext(prompt=prompt, rule=rule, provenance=origin, api=api, asked=asked)
     origin["rule_fitted_on"] = kept_rule.fitted_on if kept_rule else None
     rule, request = (
         kept_rule.rule if kept_rule else prompt.rule,
@@ -89,8 +90,8 @@ def export_context(
 def _request_of(
     workspace: Workspace, run_id: object, prompt: JudgePrompt
 ) -> dict[str, Any] | None:  # Any: JSON
-    """Return what a run that gated a judge sent beside model and messages; None where no run
-    did.
+    """Return what a run that gated a judge sent beside model and messages, of a cascade what it
+    sent the slow model; None where no run did.
     """
     if not isinstance(run_id, str):
         return None
@@ -99,7 +100,8 @@ def _request_of(
         record = get_run(workspace.database, record.config["question"]["of"])
     config = RunConfig.from_json(record.config, banks_of(workspace))
     settings = JudgeSettings(max_tokens=config.max_tokens)
-    return request_settings(prompt, settings, config.judge_settings)
+    model = config.model if prompt.cascade is None else prompt.cascade.model
+    return request_settings(prompt, settings, config.settings_of(model))
 
 
 def tool_entry(environment: Environment, target: Target) -> ToolEntry:
@@ -173,6 +175,8 @@ def hand_over(
         raise InputError(
             f"no registry is named for {target.name}", hint=f"in {environment.tools}: {EXAMPLE}"
         )
+    if push is not None and context.api is not None:
+        raise InputError("a registry keeps prompts of chat models, and no questions")
     if verify and target.check is None:
         raise InputError(f"there is no tool to load an export for {target.name!r} in")
     with tempfile.TemporaryDirectory() as scratch:

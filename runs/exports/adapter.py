@@ -22,6 +22,8 @@ from .stored_prompts import PROMPT, STORED
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap
 
 JUDGE_FILE = "judge.json"
+SLOW_FILE = "slow_judge.json"
+"""The judge that the slow model of a cascade is."""
 READER = ("judgewright_judge.py", "reply_reading.py")
 """What every adapter imports; both lie beside it."""
 DISTRIBUTION_READER = "distribution_reading.py"
@@ -89,6 +91,9 @@ class Adapter:
             files={
                 **own,
                 JUDGE_FILE: json_text(judge_body(context)),
+                **(
+                    {} if context.slow is None else {SLOW_FILE: json_text(judge_body(context.slow))}
+                ),
                 **reader(),
                 **(
                     {DISTRIBUTION_READER: _judges_text(DISTRIBUTION_READER)}
@@ -98,7 +103,12 @@ class Adapter:
                 **chooser_files(prompt),
             },
             own_fences=self.own_fences,
-            differences=(*self.differences, *notes, *calibration_notes(context)),
+            differences=(
+                *self.differences,
+                *notes,
+                *calibration_notes(context),
+                *_cascade_notes(prompt),
+            ),
             also_sends=tuple(self.also_sends),
             unread=tuple(self.unread),
             unscored=self.unscored,
@@ -170,6 +180,7 @@ def judge_body(context: ExportContext) -> dict[str, Any]:  # Any: JSON
         "threshold": threshold if math.isfinite(threshold) else None,
         "request": context.request,
         **({} if context.api is None else {"question": _question_body(prompt, context.api)}),
+        **_cascade_body(prompt),
         **cases_body(prompt),
     }
 
@@ -192,6 +203,25 @@ def _question_body(prompt: JudgePrompt, api: DecisionApi) -> dict[str, Any]:  # 
         "good": list(asked.good),
         "questions": wire_body(api, "", [question], "")["questions"],
     }
+
+
+def _cascade_body(prompt: JudgePrompt) -> dict[str, Any]:  # Any: JSON
+    """Return where an adapter asks the slow model of a cascade, and by which name."""
+    if prompt.cascade is None:
+        return {}
+    band = [prompt.cascade.low, prompt.cascade.high]
+    return {"cascade": {"model": prompt.cascade.model, "band": band}}
+
+
+def _cascade_notes(prompt: JudgePrompt) -> tuple[str, ...]:
+    """Say how an adapter finds the slow model of a cascade."""
+    if prompt.cascade is None:
+        return ()
+    return (
+        f"In the band the chat model `{prompt.cascade.model}` is asked, by that name and of the"
+        " fast one's client; to ask it elsewhere set `slow_model`, a name, and `slow_client`, an"
+        " OpenAI client, on the judge (`JUDGE` of the module).",
+    )
 
 
 def adapter_text(name: str) -> str:

@@ -57,12 +57,9 @@ def make_files(context: ExportContext, target: Target) -> tuple[ExportContext, E
         Refused: The tool cannot carry the judge.
     """
     cases = context.prompt.cases
-    if context.prompt.cascade is not None and target.name != "yaml":
-        raise Refused(
-            f"a cascade asks two models, and an export to {target.name} asks one",
-            hint="export the judge without its cascade, or --to yaml",
-        )
     require_carried(context.prompt)
+    if context.slow is not None and target.name != "yaml":
+        _require_cascade(context, target)
     if context.api is not None:
         _require_question(context, target)
     # Verification has only the judge's YAML, so what is written starts from the YAML too; cases are
@@ -77,13 +74,29 @@ def make_files(context: ExportContext, target: Target) -> tuple[ExportContext, E
 
 
 def _require_question(context: ExportContext, target: Target) -> None:
-    if not target.question:
+    if context.api not in target.question:
+        models = " and ".join(["chat models", *target.question])
         raise Refused(
-            f"an export to {target.name} asks chat models, not decision models",
+            f"an export to {target.name} asks {models}, not {context.api}",
             hint="export to python, mlflow or deepeval, among others",
         )
     if context.prompt.cases is not None:
         raise Refused("a judge with decided cases is not exported as a question")
+
+
+def _require_cascade(context: ExportContext, target: Target) -> None:
+    """Raise `Refused` where the decision of one of the two models would not be theirs."""
+    cascade = context.prompt.cascade
+    if context.api is None or cascade is None or cascade.asks_all:
+        raise Refused(
+            f"a cascade asks two models, and this export to {target.name} asks one",
+            hint="say with --api how the fast one is asked; or export --to yaml",
+        )
+    if not 0 < context.raw_threshold <= 1:
+        raise Refused(
+            "the fast model's cut decides every row alike, and with it those of the slow one",
+            hint="calibrate the judge again",
+        )
 
 
 def pack_export(context: ExportContext, target: Target) -> PackedExport:

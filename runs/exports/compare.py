@@ -14,6 +14,7 @@ from ...judges import (
     OutputScale,
     Row,
     Verdict,
+    apply_rule,
     judge_request,
     read_reply,
 )
@@ -50,21 +51,25 @@ class Outcome:
 
 def our_outcome(context: ExportContext, form: FormOfReply | FormOfAnswer) -> Outcome:
     """Return what Judgewright makes of an endpoint's answer, read as its own client reads it."""
-    rule = context.rule
-    answer = _our_answer(context, orjson.dumps(form.body()))
+    slow = context.slow if asks_slow(context, form) else None
+    answer = _our_answer(slow or context, form)
     if not isinstance(answer, Verdict):
         return Outcome(score=None)
-    calibrated = rule.calibration is not None and context.scale.kind == "probability"
-    score = (
-        rule.calibration(answer.score)
-        if calibrated and rule.calibration is not None
-        else answer.score
-    )
-    return Outcome(score=answer.score, positive=score >= rule.threshold)
+    if slow is not None:
+        end = context.scale.high if answer.positive else context.scale.low
+        return Outcome(score=end, positive=answer.positive)
+    decided = apply_rule(answer, context.scale, context.rule)
+    return Outcome(score=answer.score, positive=isinstance(decided, Verdict) and decided.positive)
 
 
-def _our_answer(context: ExportContext, raw: bytes) -> Answer:
-    prompt = context.prompt
+def asks_slow(context: ExportContext, form: FormOfReply | FormOfAnswer) -> bool:
+    """Whether the slow model of a cascade decides after this answer of the fast one."""
+    cascade = context.prompt.cascade
+    return cascade is not None and cascade.asks(_our_answer(context, form), context.scale)
+
+
+def _our_answer(context: ExportContext, form: FormOfReply | FormOfAnswer) -> Answer:
+    prompt, raw = context.prompt, orjson.dumps(form.body())
     if context.api is not None:
         asked = AskedQuestion(prompt=prompt, api=context.api)
         return asked.read(read_answers(context.api, raw, [asked.question], "")[0])

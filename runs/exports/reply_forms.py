@@ -94,17 +94,21 @@ class FormOfAnswer:
     name: str
     """What a report calls it."""
     answers: Any  # Any: JSON
+    reply: FormOfReply | None = None
+    """What the slow model of a cascade says, in the same body."""
 
     def body(self) -> dict[str, Any]:  # Any: JSON
         """Return the reply of the endpoint."""
-        return {"model": "loopback", "answers": self.answers, "usage": {"input_tokens": 1}}
+        body = {"model": "loopback", "answers": self.answers, "usage": {"input_tokens": 1}}
+        return body if self.reply is None else body | self.reply.body()
 
 
 def answer_forms(context: ExportContext) -> list[FormOfAnswer]:
     """Return an answer that is sure of each grade, then rounded ones, and what is no answer."""
     assert context.api is not None
     api = context.api
-    question = AskedQuestion(prompt=context.prompt, api=api).question
+    asked = AskedQuestion(prompt=context.prompt, api=api)
+    question = asked.question
     count, names = len(question.options), [option.name for option in question.options]
     if question.kind == "yes_no":
         names = ["no", "yes"]
@@ -114,7 +118,8 @@ def answer_forms(context: ExportContext) -> list[FormOfAnswer]:
 
     def answered(name: str, shares: Sequence[float]) -> FormOfAnswer:
         answer = write_answer(api, question, shares, shares)
-        return FormOfAnswer(name=name, answers=[answer] if api == "decisions" else {"q0": answer})
+        answers = [{**answer, "name": "q0"}] if api == "decisions" else {"q0": answer}
+        return FormOfAnswer(name=name, answers=answers)
 
     sure = [
         [0.8 if number == top else 0.2 / (count - 1) for number in range(count)]
@@ -122,7 +127,7 @@ def answer_forms(context: ExportContext) -> list[FormOfAnswer]:
     ]
     none: Any = [] if api == "decisions" else {}  # Any: JSON
     refusal = {"type": "refusal", "name": "q0"}
-    return [
+    forms = [
         *(answered(f"grade {top}", shares) for top, shares in enumerate(sure)),
         answered("an even split", [1 / count] * count),
         answered("a sum of .99", [share * 0.99 for share in sure[-1]]),
@@ -130,6 +135,17 @@ def answer_forms(context: ExportContext) -> list[FormOfAnswer]:
         answered("a probability of 1.7", [1.7] * count),
         FormOfAnswer(name=CUT, answers=[refusal] if api == "decisions" else {"q0": refusal}),
         FormOfAnswer(name="no answer", answers=none),
+    ]
+    if (cascade := context.prompt.cascade) is None:
+        return forms
+    middle, good = (cascade.low + cascade.high) / 2, len(asked.good)
+    within = [(1 - middle) / (count - good)] * count
+    for place in asked.good:
+        within[place] = middle / good
+    in_band, replies = answered("", within), reply_forms(context.prompt)
+    return [
+        *(replace(form, reply=replies[0]) for form in forms),
+        *(replace(in_band, name=f"in the band: {one.name}", reply=one) for one in replies),
     ]
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -82,12 +82,22 @@ class ExportContext:
 
     @property
     def request(self) -> dict[str, Any]:  # Any: JSON
-        """What a request says besides the model and the messages; nothing of a question."""
+        """What a request to a chat model says besides the model and the messages; of a question
+        nothing, and of a cascade what the slow model is sent.
+        """
         if self.api is not None:
-            return {}
+            return {} if self.slow is None else self.slow.request
         if self.asked is not None:
             return dict(self.asked)
         return request_settings(self.prompt, JudgeSettings(), ModelSettings())
+
+    @property
+    def slow(self) -> ExportContext | None:
+        """The judge as the slow model of a cascade is asked; None where there is no cascade."""
+        if self.prompt.cascade is None:
+            return None
+        prompt = replace(self.prompt, cascade=None)
+        return replace(self, prompt=prompt, rule=prompt.rule, api=None)
 
     @property
     def scale(self) -> OutputScale:
@@ -242,8 +252,8 @@ class Target:
     bundled: tuple[str, ...] = ()
     """What it needs of what our own environment has, as pip installs it elsewhere."""
     runtime: Literal["python", "node"] = "python"
-    question: bool = False
-    """Whether a judge can be written for it that asks a decision model."""
+    question: Sequence[DecisionApi] = ()
+    """The interfaces of the decision models that a judge written for it can ask."""
     push: str | None = None
     """Python that stores the export at `uri` and prints its name there; STEM is the judge's module
     name.

@@ -28,7 +28,7 @@ def _python_tools() -> Iterator[Target]:
             requires=tuple(tool.pop("requires", ())),
             bundled=tuple(tool.pop("bundled", ())),
             push=tool.pop("push", None),
-            question=tool.pop("question", False),
+            question=tool.pop("question", ()),
             check=tool.pop("check", f"{name}.py"),
             write=Adapter(name=name, **tool),
         )

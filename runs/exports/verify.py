@@ -24,6 +24,7 @@ import orjson
 from ...judges import InputError, JudgePrompt
 from .compare import (
     Outcome,
+    asks_slow,
     compare_average,
     compare_messages,
     compare_outcomes,
@@ -192,7 +193,9 @@ def _compare(
     loopback: Loopback,
 ) -> tuple[list[str], bool]:
     """Return the problems, and whether the tool asks and reads replies, or only makes messages."""
-    judge, own_fences, context = export.judge, bool(export.body["own_fences"]), export.context
+    own_fences, context = bool(export.body["own_fences"]), export.context
+    judge = context.prompt if context.slow is None else context.slow.prompt
+    model = MODEL if context.prompt.cascade is None else context.prompt.cascade.model
 
     def difference(row: Mapping[str, str], sent: Sequence[Mapping[str, str]]) -> str:
         return compare_messages(judge, row, sent, own_fences=own_fences)
@@ -213,6 +216,7 @@ def _compare(
         *(f"row {number}" for number in range(1, len(inputs) + 1)),
         *(f"a reply ({form.name})" for form in forms),
     ]
+    answered = [*([forms[0]] * len(inputs)), *forms]
     for number, row in enumerate([*inputs, *([inputs[0]] * len(forms))]):
         bodies = loopback.requests[number]
         if not bodies:
@@ -220,15 +224,17 @@ def _compare(
                 f"{names[number]}: nothing was asked ({outcomes[number].said or 'without a word'})"
             )
             continue
+        chats = [body for body in bodies if "questions" not in body]
         if context.api is not None:
-            if problem := compare_question(context, row, bodies[-1], model=MODEL):
+            if problem := compare_question(context, row, bodies[0], model=MODEL):
                 of_rows.append(f"{names[number]}: {problem}")
-            continue
+            if asks_slow(context, answered[number]) != bool(chats):
+                of_rows.append(f"{names[number]}: the slow model is{'' if chats else ' not'} asked")
         for problem in {
-            one for body in bodies for one in compare_settings(export, body, model=MODEL)
+            one for body in chats for one in compare_settings(export, body, model=model)
         }:
             settings[problem] = settings.get(problem, 0) + 1
-        if problem := difference(row, bodies[-1].get("messages") or ()):
+        if chats and (problem := difference(row, chats[-1].get("messages") or ())):
             of_rows.append(f"{names[number]}: {problem}")
     of_settings = [f"the request, {count} times: {problem}" for problem, count in settings.items()]
     read = compare_outcomes(export, forms, outcomes, per_row=len(inputs))

@@ -175,10 +175,14 @@ class RunConfig(OptimizeOptions):
 
     @property
     def judge_settings(self) -> ModelSettings:
-        """The settings of the judge's model that may change an answer, as the run started with
+        """See `settings_of`."""
+        return self.settings_of(self.model)
+
+    def settings_of(self, model: str) -> ModelSettings:
+        """Return the settings of a model that may change an answer, as the run started with
         them.
         """
-        return ModelSettings().answering_as((self.model_settings or {}).get(self.model, {}))
+        return ModelSettings().answering_as((self.model_settings or {}).get(model, {}))
 
     @property
     def decision_rule(self) -> DecisionRule | None:

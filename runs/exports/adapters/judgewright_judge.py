@@ -74,6 +74,16 @@ class Judge:
         self._form: Any = judge["form"]
         self._question: dict[str, Any] | None = judge.get("question")
         """What a decision model is asked; None where chat models judge."""
+        self.asks_question = self._question is not None
+        self.slow: Judge | None = None
+        """Who decides where the probability of a decision model lies in the band of a cascade."""
+        self.slow_client: Any = None
+        """An OpenAI client for the slow model; that of the fast one unless it is set."""
+        self.slow_model: str = ""
+        if "cascade" in judge:
+            self.slow = Judge(Path(path).with_name("slow_judge.json"))
+            self.slow_model = judge["cascade"]["model"]
+            self._band: list[float] = judge["cascade"]["band"]
         self._cases: CaseChoice | None = None
         if "cases" in judge:
             from plain_cases import read_choice  # which lies beside judges that have cases
@@ -157,7 +167,12 @@ class Judge:
             Unreadable: The reply gives no grade; such a row has no score, not a zero.
         """
         if self._question is not None:
-            return self._ask_question(self._question, client, model, row)
+            grade, reasons = self._ask_question(self._question, client, model, row)
+            if self.slow is None or not self._band[0] <= grade <= self._band[1]:
+                return grade, reasons
+            slow_client = self.slow_client or client
+            grade, reasons = self.slow.ask(slow_client, self.slow_model, row, parameters)
+            return float(self.high if self.slow.positive(grade) else self.low), reasons
         request = self.request(row, **parameters)
         return self.read_completion(client.chat.completions.create(model=model, **request))
 

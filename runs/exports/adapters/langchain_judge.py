@@ -23,25 +23,48 @@ def prompt():
     return ChatPromptTemplate([(one["role"], one["content"]) for one in messages])
 
 
+class DecisionClient:
+    """`OpenAIDecisions` as the client that a judge of decision models asks."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def post(self, path, *, cast_to, body):
+        """Ask, and return the answers as the endpoint words them."""
+        from langchain_openai.decisions import Choice, Predicate, Score
+
+        types, questions = {"predicate": Predicate, "choice": Choice, "score": Score}, {}
+        for one in body["questions"]:
+            choices = {label["value"]: label.get("description") for label in one.get("choices", ())}
+            questions[one["name"]] = types[one["type"]](**{**one, "choices": choices})
+        response = self.model.invoke({"input": body["input"], "questions": questions})
+        answers = [answer.model_dump() for answer in response.answers.values()]
+        for answer in answers:
+            shares = answer.get("probabilities")
+            if labels := answer.get("legend"):
+                answer["probabilities"] = {labels[place]: share for place, share in shares.items()}
+        return {"answers": answers}
+
+
 def judge(model, **parameters):
-    """Return a runnable from a row's fields to its verdict.
+    """Return a runnable from a row's fields to its verdict; it raises ValueError where the reply
+    gives no grade, and such a row has no score, not a zero.
 
     Args:
-        model: A chat model.
+        model: A chat model; `OpenAIDecisions` where the judge asks a decision model.
         parameters: What the request says otherwise than the judge does; None leaves a part of it
             out.
     """
+    if JUDGE.asks_question:
+        client = DecisionClient(model)
+        return RunnableLambda(lambda row: verdict(*JUDGE.ask(client, model.model, row, parameters)))
     asking = model.bind(**JUDGE.settings(**parameters))
-    return RunnableLambda(JUDGE.messages) | asking | RunnableLambda(verdict)
+    reading = RunnableLambda(lambda message: verdict(*JUDGE.read_message(message)))
+    return RunnableLambda(JUDGE.messages) | asking | reading
 
 
-def verdict(message):
-    """Return score, decision and reasons of a reply.
-
-    Raises:
-        ValueError: It gives no grade; such a row has no score, not a zero.
-    """
-    score, reasons = JUDGE.read_message(message)
+def verdict(score, reasons):
+    """Return score, decision and reasons as LangSmith takes feedback."""
     return {
         "key": JUDGE.name,
         "score": score,

@@ -20,17 +20,21 @@ class AskedModel:
 
     def __init__(self, model, parameters):
         self.model = model
-        self.settings = JUDGE.settings(**(parameters or {}))
+        self.parameters = parameters or {}
         self.chat = SimpleNamespace(completions=self)
 
     def create(self, *, model, messages, **_):
         """Ask, and answer with the grade in place of the reply."""
-        if hasattr(self.model, "chat"):
+        settings = JUDGE.settings(**self.parameters)
+        if JUDGE.asks_question:
+            row = json.loads(messages[-1]["content"])
+            grade, reasons = JUDGE.ask(self.model, model, row, self.parameters)
+        elif hasattr(self.model, "chat"):
             create = self.model.chat.completions.create
-            completion = create(model=model, messages=messages, **self.settings)
+            completion = create(model=model, messages=messages, **settings)
             grade, reasons = JUDGE.read_completion(completion)
         else:
-            grade, reasons = JUDGE.read_message(self.model.bind(**self.settings).invoke(messages))
+            grade, reasons = JUDGE.read_message(self.model.bind(**settings).invoke(messages))
         content = json.dumps({"grade": grade, "reasons": reasons})
         return SimpleNamespace(choices=[SimpleNamespace(message=SimpleNamespace(content=content))])
 
@@ -39,7 +43,8 @@ def evaluator(judge, *, model=JUDGE.name, parameters=None, **options):
     """Return an evaluator of rows.
 
     Args:
-        judge: A LangChain chat model; or an OpenAI client, and then `model="NAME"` beside it.
+        judge: A LangChain chat model; or an OpenAI client, and then `model="NAME"` beside it: what
+            a judge of decision models needs.
         model: The name of the model, for an OpenAI client.
         parameters: What the request says otherwise than the judge does; None leaves a part of it
             out.
@@ -48,6 +53,8 @@ def evaluator(judge, *, model=JUDGE.name, parameters=None, **options):
 
     def messages(inputs=None, outputs=None, reference_outputs=None, **row):
         texts = {"inputs": inputs, "outputs": outputs, "reference_outputs": reference_outputs}
+        if JUDGE.asks_question:
+            return [{"role": "user", "content": json.dumps({**texts, **row})}]
         return JUDGE.messages({**texts, **row})
 
     ask = create_llm_as_judge(

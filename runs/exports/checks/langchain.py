@@ -4,8 +4,10 @@ CASES ANSWER`.
 
 from importlib.metadata import version
 
+import openai
 from langchain_core.load import dumps, loads
 from langchain_openai import ChatOpenAI
+from langchain_openai.decisions import OpenAIDecisions
 from langsmith.client import prep_obj_for_push
 from script_shared import ask_cases, load_module, read_cases, require_rendered, write_answer
 
@@ -26,7 +28,9 @@ def main():
     module = load_module(folder, "*_langchain.py")
 
     def ask(url, row):
-        model = ChatOpenAI(model=cases["model"], base_url=url, api_key="none")
+        kind = OpenAIDecisions if module.JUDGE.asks_question else ChatOpenAI
+        model = kind(model=cases["model"], base_url=url, api_key="none")
+        module.JUDGE.slow_client = openai.OpenAI(api_key="none", base_url=url)
         verdict = module.judge(model).invoke(row)
         return verdict["score"], verdict["positive"]
 

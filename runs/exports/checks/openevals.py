@@ -5,7 +5,7 @@ CASES ANSWER`.
 import os
 from importlib.metadata import version
 
-from script_shared import ask_both_ways, load_module, read_cases, write_answer
+from script_shared import ask_both_ways, ask_cases, load_module, read_cases, write_answer
 
 os.environ["LANGSMITH_TRACING"] = "false"
 
@@ -34,8 +34,11 @@ def main():
         )
 
     ways = "a LangChain chat model", "an OpenAI client"
-    outcomes, problems = ask_both_ways(cases, ask_langchain, ask_client, ways)
-    notes = [f"asked through {ways[0]} and through {ways[1]}"]
+    if module.JUDGE.asks_question:
+        outcomes, problems, notes = ask_cases(cases, ask_client), [], []
+    else:
+        outcomes, problems = ask_both_ways(cases, ask_langchain, ask_client, ways)
+        notes = [f"asked through {ways[0]} and through {ways[1]}"]
     write_answer(f"openevals {version('openevals')}", notes, outcomes=outcomes, problems=problems)
 
 

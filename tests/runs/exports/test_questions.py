@@ -8,8 +8,10 @@ import pytest
 
 from judgewright.judges import DecisionRule, InputError, Platt, Registry
 from judgewright.judges.asked_question import verdict_scale
+from judgewright.judges.cascade import Cascade
 from judgewright.judges.registry import KeptRule
-from judgewright.runs.actions.export import export_context
+from judgewright.runs.actions.export import export_context, hand_over
+from judgewright.runs.config.environment import Environment
 from judgewright.runs.exports import TARGETS, ExportContext, Refused, make_files, write_export
 from judgewright.runs.store.workspace import Workspace
 
@@ -17,6 +19,7 @@ APIS = ("decisions", "systemone", "sglang")
 KINDS = ("groundedness", "answerability", "routing", "diras_probability")
 TOOLS = sorted(name for name, target in TARGETS.items() if target.question and name != "python")
 REFUSES_LABELS = ("deepeval", "lmeval")
+ME = Environment()
 
 
 def question(name: str, api: str = "systemone", **rule: object) -> ExportContext:
@@ -59,18 +62,103 @@ def test_a_wrong_reading_is_found(mistaken) -> None:
 @pytest.mark.parametrize("name", ["groundedness", "routing"])
 @pytest.mark.parametrize("target", TOOLS)
 def test_the_same_question_is_asked_in_the_real_tool(target: str, name: str, exported) -> None:
-    """The tools whose adapters ask through the OpenAI client need nothing else."""
+    """Those whose adapters ask through the OpenAI client need nothing else; LangChain's own
+    runnable asks OpenAI's interface.
+    """
     if name == "routing" and target in REFUSES_LABELS:
         pytest.skip("it refuses labels")
-    assert exported(target, question(name)).problems == ()
+    assert exported(target, question(name, TARGETS[target].question[-1])).problems == ()
 
 
-def test_a_tool_that_asks_chat_models_itself_is_refused() -> None:
-    """Its own client would send messages."""
-    for name, target in TARGETS.items():
-        if not target.question:
-            with pytest.raises(Refused, match=f"{name} asks chat models"):
-                make_files(question("groundedness"), target)
+@pytest.mark.parametrize("api", APIS)
+def test_a_tool_that_asks_other_models_is_refused(api: str) -> None:
+    """Its own client would send another body; the message says what it does ask."""
+    refused = [name for name, target in TARGETS.items() if api not in target.question]
+    assert ("langchain" in refused) == (api != "decisions")
+    for name in refused:
+        with pytest.raises(Refused, match=f"{name} asks chat models.*, not {api}"):
+            make_files(question("groundedness", api), TARGETS[name])
+
+
+def test_no_registry_gets_a_question(tmp_path) -> None:
+    """What is stored there is a prompt of chat models."""
+    with pytest.raises(InputError, match="no questions"):
+        hand_over(
+            question("groundedness"), TARGETS["mlflow"], tmp_path, environment=ME, push="http://x"
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- cascades
+
+
+def cascade(name: str, api: str = "systemone", **rule: object) -> ExportContext:
+    """Return a shipped judge that asks a slow model between .25 and .75."""
+    context = question(name, api, **rule)
+    band = Cascade(model="chat", low=0.25, high=0.75)
+    return replace(context, prompt=replace(context.prompt, cascade=band))
+
+
+@pytest.mark.parametrize(
+    ("name", "api"),
+    [
+        ("groundedness", "decisions"),
+        ("answerability", "systemone"),
+        ("diras_probability", "sglang"),
+    ],
+)
+def test_a_cascade_asks_both_models_in_plain_python(name: str, api: str, exported) -> None:
+    """The slow one in the band alone, with our messages and the judge's request; every form of its
+    reply is read as ours, and decides at the judge's own threshold.
+    """
+    verification = exported("python", cascade(name, api))
+    assert verification.problems == ()
+    assert verification.replies > 70
+    assert any("`slow_client`" in line for line in verification.differences)
+
+
+def test_a_calibrated_cut_holds_outside_the_band(exported) -> None:
+    """The band is of the raw probability, and no calibration touches what the slow model said."""
+    calibration = Platt(slope=1.0, intercept=-1.0)
+    judge = cascade("groundedness", threshold=0.5, calibration=calibration)
+    assert exported("python", judge).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ('"band": [\n      0.25', '"band": [\n      0.6', "the slow model is not asked"),
+        ("self._band[0] <= grade", "0 <= grade", "the slow model is asked"),
+        ("self.slow.positive(grade)", "grade > 2", "is scored"),
+        ('"temperature": 0.0', '"temperature": 0.7', "temperature is 0.7"),
+        ('"model": "chat"', '"model": "other"', "the model is 'other'"),
+        ("Indirect evidence counts", "Indirect evidence never counts", "row 1"),
+    ],
+)
+def test_a_wrong_cascade_is_found(old: str, new: str, problem: str, mistaken) -> None:
+    """Another band, threshold, request, model or wording."""
+    found = mistaken("python", cascade("groundedness"), lambda text: text.replace(old, new))
+    assert any(problem in one for one in found.problems)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", TOOLS)
+def test_a_cascade_asks_both_models_in_the_real_tool(target: str, exported) -> None:
+    """All that it takes is what every adapter shares."""
+    assert exported(target, cascade("groundedness", TARGETS[target].question[0])).problems == ()
+
+
+def test_a_cascade_that_one_model_decides_is_refused(tmp_path) -> None:
+    """One whose fast model is a chat model, one of all rows, and one whose cut is none."""
+    judge = cascade("groundedness")
+    everything = replace(judge.prompt, cascade=Cascade(model="chat", low=0, high=1))
+    for one in (replace(judge, api=None), replace(judge, prompt=everything)):
+        with pytest.raises(Refused, match="asks two models"):
+            make_files(one, TARGETS["python"])
+    with pytest.raises(Refused, match="cut decides every row alike"):
+        make_files(replace(judge, rule=DecisionRule(threshold=0)), TARGETS["python"])
+    export = write_export(replace(judge, api=None), TARGETS["yaml"], tmp_path / "judge.yaml")
+    assert export.judge.cascade == judge.prompt.cascade
 
 
 def test_the_cut_of_the_judge_is_the_exports(tmp_path) -> None:
