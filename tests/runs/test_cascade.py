@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from openai import OpenAI
 
 from judgewright.judges import Registry, read_prompt
 from judgewright.judges.cascade import Cascade
@@ -18,6 +19,7 @@ from judgewright.runs.store import Workspace, list_runs
 
 from .cascade_server import CascadeServer, write_rows
 from .decision_server import decision_server
+from .exports.exported_judge import reader
 from .run_command import run
 
 FEW = [(0.05, 0, 0), (0.45, 3, 1), (0.55, 0, 0), (0.5, None, 1), (0.95, 3, 1), (0.9, 0, 1)]
@@ -284,11 +286,36 @@ def test_a_plan_prices_the_share_that_the_slow_model_is_asked_about(
 def test_an_export_of_a_cascade_says_what_to_export_instead(
     server: CascadeServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its YAML goes whole; every other target asks one model."""
+    """Its YAML goes whole; without `--api` every other target asks one model."""
     assert run(capsys, "export", "both.yaml", "--to", "yaml", "--out", "yaml")[0] == 0
     judge = Path("yaml/groundedness.yaml")
     assert read_prompt(judge).version == read_prompt(Path("both.yaml")).version
     for target in ("python", "mlflow", "markdown"):
         code, _, err = run(capsys, "export", "both.yaml", "--to", target, "--out", target)
         assert code == 2
-        assert f"a cascade asks two models, and an export to {target} asks one" in err
+        assert f"a cascade asks two models, and this export to {target} asks one" in err
+        assert "--api" in err
+
+
+def test_an_export_gives_every_row_the_verdict_of_bench(
+    server: CascadeServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each by the same model, and none where the slow one gives none."""
+    assert run(capsys, *BENCH, "--out", "verdicts.jsonl")[0] == 0
+    lines = [json.loads(line) for line in Path("verdicts.jsonl").read_text().splitlines()]
+    asked = len(server.decided), len(server.written)
+    export = ("export", "both.yaml", "--to", "python", "--api", "systemone", "--out", "out")
+    assert run(capsys, *export)[0] == 0
+    monkeypatch.syspath_prepend("out")
+    judge = reader().Judge(Path("out/judge.json"))
+    scores: list[float | None] = []
+    with OpenAI(base_url=server.url, api_key="none") as client:
+        for row in map(json.loads, Path("rows.jsonl").read_text().splitlines()):
+            try:
+                scores.append(judge.ask(client, "one", row)[0])
+            except ValueError:
+                scores.append(None)
+    assert scores == [line["score"] for line in lines]
+    verdicts = [None if score is None else judge.positive(score) for score in scores]
+    assert verdicts == [None if one["verdict"] is None else one["verdict"] == 1 for one in lines]
+    assert (len(server.decided), len(server.written)) == (2 * asked[0], 2 * asked[1])
