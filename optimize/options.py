@@ -13,11 +13,11 @@ from functools import partial
 from typing import Any, Literal, TypeAlias
 
 Kind: TypeAlias = Literal[
-    "text", "integer", "integers", "number", "flag", "names", "repeated", "pairs",
+    "text", "integer", "integers", "number", "flag", "names", "repeated", "pairs", "texts",
     "shares", "planted", "slice", "edit", "loss", "model", "via", "file", "path", "out",
 ]  # fmt: skip
-"""How an option is spelled: `names` are comma-separated; `integers`, `repeated` and `pairs` are
-given once a value.
+"""How an option is spelled: `names` are comma-separated; `integers`, `repeated`, `pairs` and
+`texts` are given once a value.
 """
 _KINDS: Mapping[type, Kind] = {bool: "flag", int: "integer", float: "number"}
 

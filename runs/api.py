@@ -363,8 +363,7 @@ def add_judge(
     options = AddOptions(
         name=name,
         labels=tuple(labels),
-        scale=scale_of(scale or None),
-        threshold_open=bool(scale) and "@" not in str(scale),
+        scale=scale,
         threshold=threshold,
         verdict=verdict,
         criteria=criteria,

@@ -24,7 +24,7 @@ from ...judges.files.problems import Problems
 from ...judges.files.records import read_records
 from ..config.command_options import ModelOptions
 from ..config.environment import Environment
-from ..imports import reply_clause
+from ..imports import named_scale, reply_clause
 from ..store.run_clients import start_run_client
 from ..store.workspace import Workspace
 
@@ -81,7 +81,7 @@ def scale_of(
     labels_seen = list(dict.fromkeys(example.label.strip() for example in examples))
     listed = ", ".join(labels_seen)
     if labels:
-        scale = _named(labels)
+        scale = named_scale(labels)
     if scale is None and set(labels_seen) <= {"0", "1"}:
         scale = OutputScale(kind="binary", threshold=1.0)
     if scale is None and all(map(_number, labels_seen)):
@@ -89,7 +89,7 @@ def scale_of(
             f"the verdicts {listed} do not say how far the scale goes", hint="say --scale 1..5@4"
         )
     if scale is None and (ordered := _ordered(labels_seen)):
-        scale = _named(ordered)
+        scale = named_scale(ordered)
     if scale is None:
         raise InputError(
             f"the verdicts {listed} do not say which is the worst",
@@ -155,11 +155,6 @@ def _ordered(labels: Sequence[str]) -> list[str]:
     grades = {WORDS[label.casefold()]: label for label in labels if label.casefold() in WORDS}
     both = len(labels) == 2 and grades.keys() == {0.0, 1.0}
     return [grades[0.0], grades[1.0]] if both else []
-
-
-def _named(labels: Sequence[str]) -> OutputScale:
-    kind = "binary" if len(labels) == 2 else "graded"
-    return OutputScale(kind=kind, labels=tuple(labels), threshold=float(len(labels) // 2))
 
 
 def _number(text: str) -> float | None:

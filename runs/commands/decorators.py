@@ -81,7 +81,7 @@ def _click_option(
         "metavar": option.metavar or _METAVARS.get(option.kind),
     }
     settings["type"] = _click_type(option)
-    settings["multiple"] = option.kind in ("integers", "repeated", "pairs")
+    settings["multiple"] = option.kind in ("integers", "repeated", "pairs", "texts")
     # With is_flag=False click would not take a value that begins with a dash.
     if option.kind == "flag":
         settings["is_flag"] = True
@@ -101,8 +101,9 @@ def _click_option(
         """Turn what was typed into what the field holds."""
         if context.resilient_parsing:
             return value
-        if option.kind == "pairs":
-            return read_pairs(value, parameter.opts[0], option.metavar or "NAME=VALUE")
+        if option.kind in ("pairs", "texts"):
+            pairs = _read_pairs(value, parameter.opts[0], option)
+            return pairs if option.kind == "pairs" else dict(map(_read_text, pairs.items()))
         return _READERS[option.kind](value) if option.kind in _READERS else value
 
     settings["callback"] = read
@@ -184,27 +185,28 @@ def _read_via(text: str | None) -> str | None:
     return text
 
 
-def read_pairs(
-    pairs: tuple[str, ...], option: str, form: str, *, may_be_empty: bool = False
-) -> dict[str, str]:
-    """Read pairs that an option was given.
-
-    Args:
-        pairs: What was typed.
-        option: The option, for the message.
-        form: How a pair is written, for the message.
-        may_be_empty: Whether nothing may stand behind the sign.
-
-    Raises:
-        InputError: One of them is not such a pair.
-    """
+def _read_pairs(pairs: tuple[str, ...], typed: str, option: Option) -> dict[str, str]:
+    """Read pairs that an option was given; only a text may be empty."""
     values: dict[str, str] = {}
     for pair in pairs:
         name, between, value = pair.partition("=")
-        if not (name and between) or not (value or may_be_empty):
-            raise InputError(f"{option} {pair!r} is not {form}")
+        if not (name and between) or not (value or option.kind == "texts"):
+            raise InputError(f"{typed} {pair!r} is not {option.metavar or 'NAME=VALUE'}")
         values[name] = value
     return values
+
+
+def _read_text(pair: tuple[str, str]) -> tuple[str, str]:
+    """Read the text that stands in a file where `@FILE` is in its place."""
+    from ...judges.files.small_file import read_small_text
+
+    name, text = pair
+    if not text.startswith("@"):
+        return pair
+    try:
+        return name, read_small_text(Path(text[1:]))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{text[1:]!r} cannot be read: {error}") from None
 
 
 def names(text: str | None) -> tuple[str, ...]:

@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...judges.errors import InputError
-from ...judges.files.small_file import read_small_text
-from ...optimize.options import option
+from ...optimize.options import changed_options, option
 from ..config.command_options import AskOptions, ExchangeOptions
+from ..imports.add_options import AddOptions
 from ..plugins import brought
 from ..terminal import answer, inline, say, say_json, visible
-from .decorators import options_of, read_pairs, writes_workspace
+from .decorators import options_of, read_options, writes_workspace
 from .help import Command
 from .judges_draft import DraftOptions, add_drafted, body_of, positive_of, say_next
 
 if TYPE_CHECKING:
     from ...judges import JudgePrompt, Message
-    from ..imports import AddOptions, ForeignJudge, ModelReading, Question, Understood
+    from ..imports import ForeignJudge, ModelReading, Question, Understood
     from ..store.workspace import Workspace
 
 ADD = """\
@@ -38,34 +38,16 @@ Of ours:    judgewright judges add handover
 By words:   judgewright judges add --as politeness --description "A reply is polite when it greets." --examples three.jsonl --model your-model
 """  # noqa: E501
 _data = partial(option, "Data")
-_judging = partial(option, "Judging")
 _output = partial(option, "Output")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SourceOptions:
+class SourceOptions(AddOptions):
     """Which judge is added, what its words leave open, and what is done with it."""
 
-    name: str | None = _data(
-        None, "What to call the judge [default: the file's name].", flag="--as"
-    )
     string: str | None = _data(
         None,
         "Which prompt of a file with several is meant, by the name of its string or its keys.",
-    )
-    fields: tuple[str, ...] = _data(
-        (),
-        "What to call a field, or a mark in the text such as [REPLY] [default: its name].",
-        kind="repeated",
-        flag="--field",
-        metavar="THEIRS=OURS",
-    )
-    fills: tuple[str, ...] = _data(
-        (),
-        "The text of a field that is no row's; =@FILE reads it.",
-        kind="repeated",
-        flag="--fill",
-        metavar="THEIRS=TEXT",
     )
     tool: str | None = _data(
         None,
@@ -75,36 +57,6 @@ class SourceOptions:
     )
     interpreter: str | None = _data(
         None, "With --from: the Python that has the tool [default: this one].", flag="--with"
-    )
-    labels: str | None = _judging(
-        None, "The labels of its answer, the worst first, such as FAIL,PASS."
-    )
-    choice: bool = _judging(False, "The labels have no order.")
-    scale: str | None = _judging(
-        None,
-        "LOW..HIGH@THRESHOLD, binary or probability; 6..1 where 1 is the best, low-probability@0.3"
-        " where low is good and 0.3 still passes.",
-    )
-    threshold: str | None = _judging(
-        None,
-        "The worst grade or label of a reply with which a row is positive [default: the middle;"
-        " above it, of labels].",
-    )
-    verdict: str | None = _judging(
-        None,
-        "Where the verdict stands in an answer: 'Score: ...', '[[...]]', start or 'last line' of a"
-        " text, or a field of JSON.",
-        metavar="MARK",
-    )
-    reply: str | None = _judging(
-        None,
-        "All fields of a JSON answer in their order [default: the one of --verdict].",
-        metavar="FIELD,FIELD",
-    )
-    criteria: str | None = _judging(
-        None,
-        "The words that optimization may edit: the first and last.",
-        metavar="'FIRST ... LAST'",
     )
     check: bool = _output(False, "Show what is understood, and save nothing.")
     show_request: bool = _output(
@@ -157,7 +109,7 @@ def add(
             draft,
             models,
             name=options.name,
-            labels=read_labels(options.labels),
+            labels=options.labels,
             scale=options.scale,
             out=options.out,
             as_json=as_json,
@@ -212,27 +164,6 @@ def _add_export(path: Path, options: SourceOptions, workspace: Workspace, *, as_
     say_next(prompt, spec)
 
 
-def _add_options(chosen: SourceOptions) -> AddOptions:
-    """Return what the person says about the prompt."""
-    from ...judges.scale import parse_label_scale
-    from ..imports import AddOptions
-
-    reply = chosen.reply.split(",") if chosen.reply else ()
-    return AddOptions(
-        name=chosen.name,
-        fields=read_pairs(chosen.fields, "--field", "THEIRS=OURS", may_be_empty=True),
-        fills=read_fills(chosen.fills),
-        scale=parse_label_scale(chosen.scale) if chosen.scale else None,
-        threshold_open=bool(chosen.scale) and "@" not in str(chosen.scale),
-        labels=read_labels(chosen.labels),
-        choice=chosen.choice,
-        threshold=chosen.threshold,
-        verdict=chosen.verdict,
-        reply_fields=tuple(name.strip() for name in reply),
-        criteria=chosen.criteria,
-    )
-
-
 def _add_prompt(
     source: str,
     chosen: SourceOptions,
@@ -250,7 +181,7 @@ def _add_prompt(
         understand,
     )
 
-    options = _add_options(chosen)
+    options: AddOptions = chosen
     if chosen.tool is not None:
         judges = (read_installed(chosen.tool, source, chosen.interpreter),)
     else:
@@ -266,8 +197,11 @@ def _add_prompt(
     understood = understand(judge, options, reading)
     while understood.questions and asking:
         _say_text(understood)
-        options = _ask(options, understood.questions[0])
-        understood = understand(judge, options, reading)
+        answered = _ask(options, understood.questions[0])
+        try:
+            understood, options = understand(judge, answered, reading), answered
+        except InputError as error:  # the same question comes again
+            say(str(error))
     prompt = understood.prompt
     if not as_json:
         _say_text(understood)
@@ -351,70 +285,25 @@ def _model_reading(
     return judge, reading
 
 
-def read_fills(fills: tuple[str, ...]) -> dict[str, str]:
-    """Read the texts of `--fill`, each given or in a file."""
-    texts = read_pairs(fills, "--fill", "THEIRS=TEXT", may_be_empty=True)
-    return {theirs: _text_of(text) for theirs, text in texts.items()}
-
-
-def _text_of(text: str) -> str:
-    if not text.startswith("@"):
-        return text
-    try:
-        return read_small_text(Path(text[1:]))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"--fill cannot read {text[1:]!r}: {error}") from None
-
-
-def read_labels(labels: str | None) -> tuple[str, ...]:
-    """Read `--labels`: two or more, with commas; empty where it is not given."""
-    if labels is None:
-        return ()
-    listed = tuple(label.strip() for label in labels.split(","))
-    if len(listed) < 2 or not all(listed):
-        raise InputError(
-            f"--labels {labels!r} are not two or more labels",
-            hint="write them as FAIL,PASS, the worst first",
-        )
-    return listed
-
-
 def _ask(options: AddOptions, question: Question) -> AddOptions:
-    """Ask one question at the terminal; an answer that does not fit is asked for again."""
-    from ...judges.scale import parse_label_scale
-
+    """Ask one question at the terminal, and read the answer as its option is read."""
     answer = click.prompt(inline(str(question))).strip()
-    try:
-        if question.option == "labels" or (question.option == "scale" and "," in answer):
-            return replace(options, labels=read_labels(answer))
-        if question.option == "scale":
-            scale = parse_label_scale(answer)
-            return replace(options, scale=scale, threshold_open="@" not in answer)
-        if question.option == "field":
-            mark, _, name = answer.partition("=")
-            return replace(options, fields={**options.fields, mark: name or mark})
-        if question.option == "fill":
-            theirs, ours = question.labels
-            if answer.casefold() in ("yes", "y", theirs.casefold()):
-                return replace(options, fields={**options.fields, theirs: ours})
-            return replace(options, fills={**options.fills, theirs: answer})
-        if question.option == "verdict":
-            return replace(options, verdict=answer)
-        if question.option == "threshold":
-            number = answer in question.labels or _number(answer)
-            return replace(options, threshold=answer if number else None)
-        return replace(options, criteria=answer)
-    except InputError as error:
-        say(str(error))
-        return options
-
-
-def _number(answer: str) -> bool:
-    try:
-        float(answer)
-    except ValueError:
-        raise InputError(f"{answer!r} is no number") from None
-    return True
+    name = question.option
+    if name == "scale" and "," in answer:
+        name = "labels"
+    if name == "field" and "=" not in answer:
+        answer = f"{answer}={answer}"
+    if name == "fill":
+        theirs, ours = question.labels
+        is_field = answer.casefold() in ("yes", "y", theirs.casefold())
+        name, answer = ("field", f"{theirs}={ours}") if is_field else (name, f"{theirs}={answer}")
+    given: dict[str, Any] = {}  # Any: each field has its own type
+    for field, _, value in changed_options(
+        read_options(AddOptions, [f"--{name}={answer}"]), AddOptions
+    ):
+        pairs = isinstance(value, dict)
+        given[field.name] = {**getattr(options, field.name), **value} if pairs else value
+    return replace(options, **given)
 
 
 def _say_text(understood: Understood) -> None:

@@ -12,6 +12,7 @@ from ...optimize.options import (
     ClaimOptions,
     ConfidenceOptions,
     GateOptions,
+    Kind,
     SearchOptions,
     described,
     option,
@@ -47,12 +48,12 @@ COLUMN = "Read a judge's input from another column."
 
 
 def pairs_option(
-    group: str, help: str, *, flag: str, metavar: str
+    group: str, help: str, *, flag: str, metavar: str, kind: Kind = "pairs"
 ) -> Any:  # Any: the field's type is its annotation
     """Make a field that is an option, given once for each pair such as `INPUT=COLUMN`."""
     return field(
         default_factory=dict,
-        metadata=described(group, help, kind="pairs", flag=flag, metavar=metavar),
+        metadata=described(group, help, kind=kind, flag=flag, metavar=metavar),
     )
 
 

@@ -1,3 +1,4 @@
+from .add_options import AddOptions
 from .answer_format import reply_clause
 from .column_reading import (
     ask_for_columns,
@@ -5,12 +6,13 @@ from .column_reading import (
     header_instruction,
     shown_header,
 )
-from .foreign_judge import AddOptions, ForeignJudge, Question, several
+from .foreign_judge import ForeignJudge, Question, several
 from .installed_tools import ToolReader, list_installed, read_installed
 from .model_reading import NO_READING, ModelReading, ask_for_reading, reading_messages
 from .our_exports import ReadBack, read_back
 from .own_prompt import read_own_prompts
 from .placeholders import read_double_brace, read_f_string, read_loose
+from .reply_scale import named_scale
 from .understand import Understood, understand
 
 __all__ = [
@@ -27,6 +29,7 @@ __all__ = [
     "column_reading",
     "header_instruction",
     "list_installed",
+    "named_scale",
     "read_back",
     "read_double_brace",
     "read_f_string",

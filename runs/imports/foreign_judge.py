@@ -1,4 +1,4 @@
-"""A judge as a tool or a file has it, and what its user says about it."""
+"""A judge as a tool or a file has it, and what is asked about it."""
 
 from __future__ import annotations
 
@@ -45,33 +45,6 @@ class ForeignJudge:
     """The file round it, as a model is shown it."""
     string: str = ""
     """What its file calls it, where that holds several prompts; `--string` takes it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddOptions:
-    """What the user says about a prompt."""
-
-    name: str | None = None
-    """What to call the judge."""
-    fields: Mapping[str, str] = field(default_factory=dict)
-    """The prompt's name of a field, or a mark that stands in its text, to our name."""
-    fills: Mapping[str, str] = field(default_factory=dict)
-    """The prompt's name of a field to the text that stands there in every row."""
-    scale: OutputScale | None = None
-    threshold_open: bool = False
-    """Whether the scale was given without what passes."""
-    labels: tuple[str, ...] = ()
-    """The labels of the answer, the worst first."""
-    choice: bool = False
-    """Whether the labels have no order."""
-    threshold: str | None = None
-    """The grade or label from which a row counts as positive."""
-    verdict: str | None = None
-    """The field of a JSON answer that is the verdict, or the mark of one in a text."""
-    reply_fields: tuple[str, ...] = ()
-    """All fields of a JSON answer, in their order."""
-    criteria: str | None = None
-    """The criteria by their words: all of them, or the first and last with `...` between."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...judges import InputError, OutputScale
-from .foreign_judge import AddOptions, ForeignJudge, Question
+from ...judges import InputError, OutputScale, parse_label_scale
+from .add_options import AddOptions
+from .foreign_judge import ForeignJudge, Question
 from .model_reading import ModelReading
 
 _SCALE_FORM = "--labels WORST,...,BEST, --scale 1..5@4, or --labels A,B --choice for no order"
@@ -17,7 +18,15 @@ _SCALE_FORM = "--labels WORST,...,BEST, --scale 1..5@4, or --labels A,B --choice
 def named_scale(labels: Sequence[str]) -> OutputScale:
     """Return the scale of labels, the worst first; those above the middle pass, as of wrong,
     partial and right.
+
+    Raises:
+        InputError: There are fewer than two.
     """
+    if len(labels) < 2:
+        raise InputError(
+            f"{','.join(labels)!r} are not two or more labels",
+            hint="write them as FAIL,PASS, the worst first",
+        )
     if len(labels) == 2:
         return OutputScale(kind="binary", labels=tuple(labels), threshold=1.0)
     middle = float((len(labels) + 1) // 2)
@@ -35,8 +44,10 @@ def read_scale(
         raise InputError("--choice needs the labels", hint="--labels A,B,C --choice")
     if options.labels:
         return _of_labels(options.labels, unordered=options.choice)
-    if options.scale or judge.scale:
-        return options.scale or judge.scale
+    if options.scale:
+        return parse_label_scale(options.scale)
+    if judge.scale:
+        return judge.scale
     if judge.labels:
         ordered = {label.casefold() for label in reading.labels}
         if ordered == {label.casefold() for label in judge.labels} and not reading.open:
@@ -95,7 +106,7 @@ def read_threshold(
 def _is_said(judge: ForeignJudge, options: AddOptions) -> bool:
     """Whether a person or the tool says what passes."""
     if options.scale is not None:
-        return not options.threshold_open
+        return "@" in options.scale
     return judge.scale is not None and not options.labels
 
 

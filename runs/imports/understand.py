@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, replace
 
 from ...judges import CRITERIA_PLACE, InputError, JudgePrompt, OutputScale
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_literals
+from .add_options import AddOptions
 from .answer_format import own_words, reply_clause
 from .bounded import bounded
 from .demonstrations import read_demonstrations
-from .foreign_judge import AddOptions, ForeignJudge, Question
+from .foreign_judge import ForeignJudge, Question
 from .model_reading import NO_READING, ModelReading
 from .placeholders import as_name, by_order, our_template, with_marks
 from .reply_scale import describe_default, read_scale, read_threshold

@@ -122,7 +122,7 @@ def test_a_draft_that_cannot_be_used_is_refused(reply: str) -> None:
     [
         ("0 1 1", (), OutputScale(kind="binary", threshold=1.0)),
         ("PASS FAIL PASS", (), OutputScale(kind="binary", labels=("FAIL", "PASS"), threshold=1.0)),
-        ("b a", ("a", "b", "c"), OutputScale(kind="graded", labels=("a", "b", "c"), threshold=1.0)),
+        ("b a", ("a", "b", "c"), OutputScale(kind="graded", labels=("a", "b", "c"), threshold=2.0)),
         ("1 5 4", (), "--scale"),
         ("cats dogs", (), "--labels"),
         ("rude", ("bad", "good"), "not on the scale"),

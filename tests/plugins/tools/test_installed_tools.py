@@ -17,7 +17,6 @@ from judgewright.judges import (
     CRITERIA_PLACE,
     InputError,
     JudgePrompt,
-    parse_label_scale,
 )
 from judgewright.runs.exports import TARGETS, ExportContext, Field, Refused, write_export
 from judgewright.runs.imports import (
@@ -60,7 +59,7 @@ def options_for(tool: str, name: str, python: str) -> AddOptions:
     """What a judge needs from its user: where a tool says its scale or rules in words alone."""
     options = AddOptions(fills=FILLS.get(name, {}))
     if tool == "ragas" and name != "faithfulness":
-        options = replace(options, scale=parse_label_scale("0..2"))
+        options = replace(options, scale="0..2")
     if tool == "mlflow":
         options = replace(options, labels=("no", "yes"))
     judge = read_installed(tool, name, python)
