@@ -35,7 +35,7 @@ from ..store.journal import RunJournal, list_runs
 from ..store.ledger import HoldoutLedger
 from ..store.run_config import editable_parts, open_proposers
 from ..store.workspace import Workspace
-from .decide import HUNKS, Gated, GateModel, Terms, answer_once, decide_with_model
+from .decide import HUNKS, Duel, Gated, GateModel, answer_once
 from .run_summary import RunSummary, read_optimization, require_same_models, split_of_run
 
 GIT_SECONDS = 2.0
@@ -319,33 +319,23 @@ def _put_to_gate(
     """Have the gate decide between the run's first prompt and the composed one, on the run's
     holdout.
     """
-    prompt, config, rule = choice.prompt, run.config, run.config.decision_rule
-    terms, parts = Terms.of_run(run), split_of_run(workspace, run)
+    prompt, parts = choice.prompt, split_of_run(workspace, run)
     keep_banks(workspace, prompt)
     _require_allowed(workspace, run, choice, parts)
-    rules = {} if rule is None else {run.before.version: rule, prompt.version: rule}
+    duel = replace(Duel.of_run(run, prompt, parts.holdout), purpose=HUNKS)
 
     def answer(own: str) -> tuple[dict[str, Any], ClientStats]:  # Any: JSON
         remember_split(
-            HoldoutLedger(workspace.database), own, parts, allow_opened=config.allow_opened
+            HoldoutLedger(workspace.database), own, parts, allow_opened=run.config.allow_opened
         )
-        prompts = run.before, prompt
-        return decide_with_model(
-            workspace, own, prompts, parts.holdout, terms, model, rules=rules, purpose=HUNKS
-        )
+        return duel.decide(workspace, own, model)
 
-    about = terms.about(
-        f"{prompt.name}@{run.before.version}",
-        f"{prompt.name}@{prompt.version}",
-        Path(config.data).name,
-        rows=len(parts.holdout),
-        groups=parts.holdout.groups,
-        notes=[f"{choice} of run {run.run_id}; its own decision was about all of them"],
-    )
-    about |= {"of": run.run_id, "hunks": list(choice.hunks)}
+    hunks = list(choice.hunks)
+    note = f"{choice} of run {run.run_id}; its own decision was about all of them"
+    about = duel.about([note]) | {"of": run.run_id, "hunks": hunks}
     question = {"of": run.run_id, "after": {"version": prompt.version}}
-    config_of_run = {"question": question, "model": config.model, "hunks": list(choice.hunks)}
-    return answer_once(workspace, HUNKS, config_of_run | {"after": prompt.to_yaml()}, about, answer)
+    config = {"question": question, "model": run.config.model, "hunks": hunks}
+    return answer_once(workspace, HUNKS, config | {"after": prompt.to_yaml()}, about, answer)
 
 
 def _require_allowed(

@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from ...judges import (
@@ -32,7 +33,7 @@ from ...optimize import Decision, Objective, gate
 from ...optimize.events import GateAnswered, read_as, write_event
 from ...optimize.holdout.gate import MIN_COVERAGE
 from ...optimize.settings import require_probabilities
-from ...slices import Predicate
+from ...slices import Predicate, parse_predicate
 from ..config.command_options import ModelOptions
 from ..config.environment import Environment
 from ..store.journal import RunJournal, RunRecord, create_run, list_runs, run_session
@@ -71,6 +72,15 @@ class Terms:
             allow_opened=config.allow_opened,
         )
 
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> Terms:  # Any: JSON
+        """Read what `to_json` wrote, with what was opened since left out."""
+        return cls(
+            objective=replace(Objective.from_json(body["objective"]), notes=()),
+            slice=parse_predicate(body["slice"]) if body["slice"] else None,
+            exclude=tuple(body["exclude"]),
+        )
+
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the terms as they are kept with the question."""
         return {
@@ -81,18 +91,12 @@ class Terms:
         }
 
     def about(
-        self,
-        before: str,
-        after: str,
-        data: str,
-        *,
-        rows: int,
-        groups: int,
-        notes: Sequence[str] = (),
+        self, before: str, after: str, data: str, rows: SealedRows | Dataset, notes: Sequence[str]
     ) -> dict[str, Any]:  # Any: JSON
         """Return what is shown beside a decision on these terms."""
+        groups = rows.groups if isinstance(rows, SealedRows) else count_groups(rows)
         sides = {"before": before, "after": after, "data": data}
-        return sides | {"rows": rows, "groups": groups, "notes": list(notes), **self.to_json()}
+        return sides | {"rows": len(rows), "groups": groups, "notes": list(notes), **self.to_json()}
 
     def require_fit(self, dataset: Dataset, *sides: JudgedDataset) -> None:
         """Make sure, before a look is spent, that every metric can be compared and that the slice
@@ -259,41 +263,67 @@ def count_groups(dataset: Dataset) -> int:
     return len({row.group_key for row in dataset.rows})
 
 
-def decide_with_model(
-    workspace: Workspace,
-    run_id: str,
-    prompts: tuple[JudgePrompt, JudgePrompt],
-    holdout: SealedRows,
-    terms: Terms,
-    model: GateModel,
-    *,
-    rules: Mapping[str, DecisionRule],
-    purpose: str = "gate",
-) -> tuple[dict[str, Any], ClientStats]:  # Any: JSON
-    """Put two prompts through the gate, asked of one model; for the purpose `recheck`, on the
-    model's own line.
-    """
-    predicate, options = terms.slice, model.options
-    with open_run_clients(
-        workspace, run_id, options, model.environment, same_budget=model.same_budget
-    ) as clients:
-        client = clients[options.model, options.via]
-        line = client.model.name if purpose == "recheck" else ""
-        decision = gate(
-            *prompts,
-            holdout,
-            terms.objective,
-            judge=lambda prompt, rows, repeat: ask_rows(
-                prompt, rows, client, model, rule=rules.get(prompt.version), repeat=repeat
-            ),
-            ledger=HoldoutLedger(workspace.database),
-            run_id=run_id,
-            purpose=purpose,
-            line=line,
-            member=None if predicate is None else lambda rows: predicate.mask(rows.rows),
-            exclude=terms.exclude,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Duel:
+    """Two prompts, and the sealed rows on which the gate decides between them."""
+
+    before: JudgePrompt
+    after: JudgePrompt
+    holdout: SealedRows
+    terms: Terms
+    rules: Mapping[str, DecisionRule]
+    """What decides for a prompt, by its version; its own threshold where there is none."""
+    data: str
+    """The name of the file that the rows come from."""
+    purpose: str = "gate"
+    """For `recheck` the look is on the model's own line."""
+
+    @classmethod
+    def of_run(cls, run: RunSummary, after: JudgePrompt, holdout: SealedRows) -> Duel:
+        """Return the question whether a prompt may replace the one that a run began with, on the
+        run's terms.
+        """
+        config, rule = run.config, run.config.decision_rule
+        versions = (run.before.version, after.version)
+        return cls(
+            before=run.before,
+            after=after,
+            holdout=holdout,
+            terms=Terms.of_run(run),
+            rules={} if rule is None else dict.fromkeys(versions, rule),
+            data=Path(config.data).name,
         )
-    return answered(client.model.name, decision), client.stats
+
+    def about(self, notes: Sequence[str]) -> dict[str, Any]:  # Any: JSON
+        """Return what is shown beside the decision."""
+        names = (named(self.before), named(self.after))
+        return self.terms.about(*names, self.data, self.holdout, notes)
+
+    def decide(
+        self, workspace: Workspace, run_id: str, model: GateModel
+    ) -> tuple[dict[str, Any], ClientStats]:  # Any: JSON
+        """Put both through the gate, asked of one model."""
+        predicate, options = self.terms.slice, model.options
+        with open_run_clients(
+            workspace, run_id, options, model.environment, same_budget=model.same_budget
+        ) as clients:
+            client = clients[options.model, options.via]
+            decision = gate(
+                self.before,
+                self.after,
+                self.holdout,
+                self.terms.objective,
+                judge=lambda prompt, rows, repeat: ask_rows(
+                    prompt, rows, client, model, rule=self.rules.get(prompt.version), repeat=repeat
+                ),
+                ledger=HoldoutLedger(workspace.database),
+                run_id=run_id,
+                purpose=self.purpose,
+                line=client.model.name if self.purpose == "recheck" else "",
+                member=None if predicate is None else lambda rows: predicate.mask(rows.rows),
+                exclude=self.terms.exclude,
+            )
+        return answered(client.model.name, decision), client.stats
 
 
 def answered(model: str | None, decision: Decision) -> dict[str, Any]:  # Any: JSON

@@ -25,14 +25,13 @@ from ...judges import (
 )
 from ...judges.files import load_as_said
 from ...judges.splits import SEALED
-from ...optimize import Objective, RunSettings, decide
+from ...optimize import RunSettings, decide
 from ...optimize.holdout.bank_rows import without_banked
 from ...optimize.holdout.gate import unopened
 from ...optimize.holdout.ledger import LookRequest
 from ...optimize.holdout.row_fingerprints import RowFingerprints
 from ...optimize.holdout.sides import known_sides
 from ...optimize.settings import require_probability
-from ...slices import parse_predicate
 from ..config.command_options import JudgeModelOptions
 from ..store.banks import banks_of, hidden_notes, hide_sealed, keep_banks
 from ..store.engines import check_engine, engine_record
@@ -42,13 +41,13 @@ from ..store.sealed_rows import pair_of
 from ..store.workspace import Workspace
 from .decide import (
     HUNKS,
+    Duel,
     Gated,
     GateModel,
     Terms,
     answer_once,
     answered,
     count_groups,
-    decide_with_model,
     named,
 )
 from .run_summary import RunSummary, read_run, split_of_run
@@ -181,8 +180,15 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateM
     terms.require_fit(
         dataset, *(JudgedDataset(dataset=empty, answers=(), scale=p.scale) for p in (before, after))
     )
-    groups = count_groups(dataset)
-    holdout = SealedRows(dataset, name="holdout", groups=groups)
+    holdout = SealedRows(dataset, name="holdout", groups=count_groups(dataset))
+    duel = Duel(
+        before=before,
+        after=after,
+        holdout=holdout,
+        terms=terms,
+        rules=two.rules,
+        data=two.data.name,
+    )
     question = {**model.question(), "holdout": holdout.content_hash}
     question |= {**two.versions(), **terms.to_json()}
     for name in {one.cascade.model for one in (before, after) if one.cascade is not None}:
@@ -193,9 +199,6 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateM
         if rule is not None:
             by = f"the kept rule {rule.version}: positive at {rule.threshold:g}"
             notes.append(f"{named(one)} is decided by {by}")
-    about = terms.about(
-        named(before), named(after), two.data.name, rows=len(dataset), groups=groups, notes=notes
-    )
     sent_by: dict[str, str] = {}
     if isinstance(options, JudgeModelOptions):
         check_engine(options)
@@ -205,12 +208,11 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateM
         if evidence.too_few:
             return answered(None, unopened(evidence)), None
         _seal(workspace, run_id, dataset, terms)
-        prompts = before, after
-        return decide_with_model(workspace, run_id, prompts, holdout, terms, model, rules=two.rules)
+        return duel.decide(workspace, run_id, model)
 
     keep_banks(workspace, before, after)
     config = {"question": question, "model": options.model, **two.to_json(), **sent_by}
-    return answer_once(workspace, "gate", config, about, answer)
+    return answer_once(workspace, "gate", config, duel.about(notes), answer)
 
 
 def _seal(workspace: Workspace, run_id: str, holdout: Dataset, terms: Terms) -> None:
@@ -268,14 +270,7 @@ def gate_verdicts(
         )
     sides = {"before": versions[0], "after": versions[1]}
     question = {"holdout": dataset.content_hash, **sides, **terms.to_json()}
-    about = terms.about(
-        before.judge,
-        after.judge,
-        dataset.name,
-        rows=len(dataset),
-        groups=count_groups(dataset),
-        notes=dataset.notes,
-    )
+    about = terms.about(before.judge, after.judge, dataset.name, dataset, dataset.notes)
 
     def answer(run_id: str) -> tuple[dict[str, Any], None]:
         _seal(workspace, run_id, dataset, terms)
@@ -324,12 +319,7 @@ class _Past:
 
     run_id: str
     model: str
-    before: JudgePrompt
-    after: JudgePrompt
-    holdout: SealedRows
-    terms: Terms
-    rules: Mapping[str, DecisionRule]
-    data: str
+    duel: Duel
     config: RunConfig | None = None
     """Of the optimization that accepted it, which says how rows are judged; None for a gate's
     decision.
@@ -356,40 +346,22 @@ def gate_again(workspace: Workspace, prompt: JudgePrompt, model: GateModel) -> G
         )
     if past.config is not None:
         model = model.judging_as(past.config)
+    duel = replace(past.duel, purpose="recheck")
     question = {"decision": past.run_id, "after": {"version": prompt.version}, **model.question()}
-    question |= {"holdout": past.holdout.content_hash}
+    question |= {"holdout": duel.holdout.content_hash}
     notes: list[str] = []
-    if rule := past.rules.get(prompt.version):
+    if rule := duel.rules.get(prompt.version):
         fitted = f"the decision rule {rule.version} was fitted on {past.model}"
         notes.append(f"{fitted}, and decides here too")
     notes.append(
         f"run {past.run_id} accepted it on {past.model}; looks for another model are counted on its"
         " own line"
     )
-    about = past.terms.about(
-        named(past.before),
-        named(prompt),
-        past.data,
-        rows=len(past.holdout),
-        groups=past.holdout.groups,
-        notes=notes,
-    )
-    about |= {"rechecks": past.run_id, "gated_on": past.model}
-
-    def answer(run_id: str) -> tuple[dict[str, Any], ClientStats]:
-        return decide_with_model(
-            workspace,
-            run_id,
-            (past.before, past.after),
-            past.holdout,
-            past.terms,
-            model,
-            rules=past.rules,
-            purpose="recheck",
-        )
-
+    about = duel.about(notes) | {"rechecks": past.run_id, "gated_on": past.model}
     config = {"question": question, "model": options.model}
-    return answer_once(workspace, "recheck", config, about, answer)
+    return answer_once(
+        workspace, "recheck", config, about, lambda run_id: duel.decide(workspace, run_id, model)
+    )
 
 
 def _last_accept(workspace: Workspace, prompt: JudgePrompt) -> _Past:
@@ -407,66 +379,41 @@ def _last_accept(workspace: Workspace, prompt: JudgePrompt) -> _Past:
             ),
         )
     last, run = accepted[-1], read_run(workspace, accepted[-1].run)
-    if last.kind == HUNKS:
-        return _of_hunks(workspace, run)
-    return (
-        _of_gate(workspace, run, last.model)
-        if last.kind == "gate"
-        else _of_optimization(workspace, run)
-    )
-
-
-def _of_hunks(workspace: Workspace, run: RunSummary) -> _Past:
-    """Return the decision about some hunks: another text of the judge that the run with the hunks
-    was about, on its rows.
-    """
+    if last.kind == "gate":
+        return _of_gate(run, last.model, banks_of(workspace))
+    if last.kind == "optimize":
+        return _of_optimization(workspace, run, run.after)
+    # Some hunks of a run's diff: another text of its judge, on its rows.
     config = run.record.config
-    past = _of_optimization(workspace, read_run(workspace, config["question"]["of"]))
+    whole = read_run(workspace, config["question"]["of"])
     composed = load_prompt(
         config["after"], origin="the run's composed prompt", folder=banks_of(workspace)
-    ).hiding(past.before.hidden_cases)
-    both = (past.before.version, composed.version)
-    rules = {version: rule for rule in past.rules.values() for version in both}
-    return replace(past, run_id=run.run_id, after=composed, rules=rules)
+    ).hiding(whole.before.hidden_cases)
+    return replace(_of_optimization(workspace, whole, composed), run_id=run.run_id)
 
 
-def _of_optimization(workspace: Workspace, run: RunSummary) -> _Past:
-    config, after, rule = run.config, run.after, run.config.decision_rule
+def _of_optimization(workspace: Workspace, run: RunSummary, after: JudgePrompt | None) -> _Past:
     assert run.started is not None
     assert after is not None
-    return _Past(
-        run_id=run.run_id,
-        model=run.started.model,
-        before=run.before,
-        after=after,
-        holdout=split_of_run(workspace, run).holdout,
-        terms=replace(Terms.of_run(run), allow_opened=False),
-        rules={} if rule is None else {run.before.version: rule, after.version: rule},
-        data=Path(config.data).name,
-        config=config,
-    )
+    duel = Duel.of_run(run, after, split_of_run(workspace, run).holdout)
+    duel = replace(duel, terms=replace(duel.terms, allow_opened=False))
+    return _Past(run_id=run.run_id, model=run.started.model, duel=duel, config=run.config)
 
 
-def _of_gate(workspace: Workspace, run: RunSummary, model: str) -> _Past:
+def _of_gate(run: RunSummary, model: str, banks: Path) -> _Past:
     config, question = run.record.config, run.record.config["question"]
-    two = TwoJudges.from_json(config, banks_of(workspace))
+    two = TwoJudges.from_json(config, banks)
     dataset = two.dataset()
     if dataset.content_hash != question["holdout"]:
         raise InputError(
             f"{config['data']} has changed since run {run.run_id}", hint="put the old rows back"
         )
-    objective = replace(Objective.from_json(question["objective"]), notes=())
-    return _Past(
-        run_id=run.run_id,
-        model=model,
+    duel = Duel(
         before=two.before,
         after=two.after,
         holdout=SealedRows(dataset, name="holdout", groups=count_groups(dataset)),
-        terms=Terms(
-            objective=objective,
-            slice=parse_predicate(question["slice"]) if question["slice"] else None,
-            exclude=tuple(question["exclude"]),
-        ),
+        terms=Terms.from_json(question),
         rules=two.rules,
         data=two.data.name,
     )
+    return _Past(run_id=run.run_id, model=model, duel=duel)

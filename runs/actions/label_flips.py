@@ -74,7 +74,7 @@ from ..store.ledger import HoldoutLedger
 from ..store.run_clients import open_run_clients
 from ..store.sealed_rows import pair_of
 from ..store.workspace import Workspace
-from .decide import GATED, GateModel, Terms, ask_rows, count_groups, hash_question, named, spent
+from .decide import GATED, GateModel, Terms, ask_rows, hash_question, named, spent
 from .gate import TwoJudges, hash_verdicts
 from .verdict_pairs import pair_verdicts, rows_judged
 
@@ -365,8 +365,7 @@ def _gate(workspace: Workspace, judges: _Judges, terms: FlipTerms, rows: FlipRow
             rows=(*drawable, *holdout_rows),
             unit=unit,
         )
-        size = {"rows": len(pool), "groups": count_groups(pool)}
-        about = terms.terms.about(*judges.names, rows.data.name, **size, notes=notes)
+        about = terms.terms.about(*judges.names, rows.data.name, pool, notes)
         about |= {
             "model": judged.model,
             "simulated": sides[0].simulated or sides[1].simulated,
