@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from ..judges.claims import ClaimSettings
 
 Kind: TypeAlias = Literal[
     "text", "integer", "integers", "number", "flag", "names", "repeated", "pairs", "texts",
@@ -229,3 +232,12 @@ class ClaimOptions:
         "With --by-claim: how the claims' verdicts make the response's.",
         choices=("min", "mean", "share"),
     )
+
+    @property
+    def claims(self) -> ClaimSettings | None:
+        """How responses are split into claims; None where each is judged whole."""
+        from ..judges.claims import ClaimSettings
+
+        if not self.by_claim:
+            return None
+        return ClaimSettings(splitter=self.splitter, trivial=self.trivial, aggregate=self.aggregate)

@@ -4,7 +4,7 @@ figures are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -33,7 +33,7 @@ from ...judges import (
     parse_label_scale,
     require_column,
 )
-from ...judges.claims import ClaimedResponses, ClaimSettings, judge_claims
+from ...judges.claims import ClaimedResponses, judge_claims
 from ...judges.files import (
     RawRoles,
     RowSource,
@@ -69,6 +69,7 @@ from ..store.journal import RunJournal
 from ..store.model_tests import find_test
 from ..store.run_clients import start_run_client
 from ..store.sealed_rows import (
+    ReadRows,
     cost_of_measuring,
     enter_look,
     read_open,
@@ -94,6 +95,8 @@ class BenchResult:
     ceilings: ReliabilityReport
     shown: JudgedDataset
     """The rows that may be shown one by one: all but those sealed to a run."""
+    sealed: int = 0
+    """How many rows are sealed to a run."""
     summary: FirstFigure
     """What is said first of it."""
     by: Mapping[str, Benchmark] = field(default_factory=dict[str, Benchmark])
@@ -175,7 +178,7 @@ def run_bench(
         require_column(dataset, options.by)
     keep_banks(workspace, prompt)
     if seal:
-        seal_first(workspace, dataset, None if source is None else source.path)
+        seal_first(workspace, dataset, source and Path(source.data))
     read = read_open(workspace, dataset, sealed=sealed or show_all)
     first_said = read.notes or cost_of_measuring(
         workspace, dataset, f"{prompt.name}@{prompt.version}"
@@ -189,16 +192,14 @@ def run_bench(
     decides = environment.settings(models.model).api is not None
     kept_rule = workspace.registry.kept_rule(prompt, decides=decides)
     rule = kept_rule.rule if kept_rule else None
-    limit = models.max_tokens
     prompt = hide_sealed(workspace, prompt)
     for note in first_question(workspace, prompt, models.model, environment):
         say_first(note)
-    config = BenchConfig.of(
-        prompt, dataset, options, model=models.model, max_tokens=limit, rule=rule, source=source
-    ).to_json()
+    config = BenchConfig.of(prompt, dataset, options, models, rule=rule, source=source).to_json()
     with start_run_client(workspace, "bench", config, models, environment) as (run_id, client):
-        replies = _judge_rows(prompt, dataset, client, options, settings, rule, watch)
-        require_answers(replies.rounds[0].answers)
+        rounds, claims = _judge_rows(prompt, dataset, client, options, settings, rule, watch)
+        first = rounds[0]
+        require_answers(first.answers)
         flips = order = None
         if options.planted == "order":
             order = order_sensitivity(
@@ -220,13 +221,6 @@ def run_bench(
                 progress=partial(watch, "planted instructions"),
             )
         stats = client.stats
-        hidden = seal_of(workspace, dataset, show_all=show_all, by="bench")
-        enter_look(workspace, read.looked_at_by(prompt.version), dataset, by="bench")
-        first = replies.rounds[0]
-        open_rows = hidden.shown(first)
-        claims = replies.claims
-        if claims is not None:
-            claims = claims.only({row.id for row in open_rows.dataset.rows})
         notes = [*hidden_notes(prompt)]
         notes += _build_notes(first)
         if kept_rule is not None:
@@ -238,33 +232,28 @@ def run_bench(
         test = find_test(workspace, client.model)
         if test is not None and (note := test.note(confidence=options.confidence)):
             notes.append(note)
-        benchmark = measure(first)
-        # A claim's threshold decides about a claim.
-        summary = summarize(
-            first, benchmark.to_json(), shown=open_rows, has_threshold=claims is None
+        result = _result(
+            workspace,
+            rounds,
+            read,
+            prompt.version,
+            options,
+            trust or TrustOptions(),
+            show_all=show_all,
         )
-        result = BenchResult(
-            judged=first,
-            benchmark=benchmark,
-            summary=summary,
-            **_by_value(first, options.by),
-            ceilings=check_reliability(replies.rounds, trust or TrustOptions(), shown=hidden.shown),
+        if claims is not None:
+            claims = claims.only({row.id for row in result.shown.dataset.rows})
+        result = replace(
+            result,
             claims=claims,
             flips=flips,
             order=order,
             stats=stats,
-            shown=open_rows,
             first=first_said,
-            notes=(
-                *notes,
-                *read.notes,
-                *hidden.notes(),
-                *(() if read.notes else hidden.look_note()),
-                *describe_spending(stats),
-            ),
+            notes=(*notes, *result.notes, *describe_spending(stats)),
         )
         journal = RunJournal(workspace.database, run_id)
-        event = _measured(result, prompt, client, sealed=hidden.count, source=source)
+        event = _measured(result, prompt, client, source=source)
         journal.record(event.kind, write_event(event))
     return result
 
@@ -274,7 +263,6 @@ def _measured(
     prompt: JudgePrompt,
     client: Client,
     *,
-    sealed: int,
     source: BenchSource | None,
 ) -> JudgeMeasured:
     """Return what the run keeps of its result: figures, and no text of a row."""
@@ -292,10 +280,10 @@ def _measured(
         endpoint=client.model.endpoint,
         simulated=client.model.simulated,
         settings=client.settings.answering(),
-        data=dataset.name if source is None else source.path.name,
+        data=dataset.name if source is None else Path(source.data).name,
         data_hash=dataset.content_hash,
         rows=len(dataset),
-        sealed=sealed,
+        sealed=result.sealed,
         benchmark=result.benchmark.to_json(),
         summary=result.summary.to_json(),
         by={value: part.to_json() for value, part in result.by.items()},
@@ -303,12 +291,6 @@ def _measured(
         checks=checks,
         notes=tuple(dict.fromkeys((*dataset.notes, *result.notes))),
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Replies:
-    rounds: list[JudgedDataset]
-    claims: ClaimedResponses | None = None
 
 
 def _judge_rows(
@@ -319,36 +301,53 @@ def _judge_rows(
     settings: JudgeSettings,
     rule: DecisionRule | None,
     watch: Watch,
-) -> _Replies:
-    if options.by_claim:
+) -> tuple[list[JudgedDataset], ClaimedResponses | None]:
+    """Judge the rows as often as was asked; by claim once."""
+    ask = partial(judge, prompt, dataset, client, settings=settings, rule=rule)
+    if options.claims is not None:
         claimed = judge_claims(
             prompt,
             dataset,
             client,
-            ClaimSettings(
-                splitter=options.splitter, trivial=options.trivial, aggregate=options.aggregate
-            ),
+            options.claims,
             settings=settings,
             rule=rule,
             progress=partial(watch, "claims"),
         )
-        return _Replies(rounds=[claimed.judged], claims=claimed)
-
-    def judge_round(k: int) -> JudgedDataset:
-        progress = partial(watch, f"round {k + 1}")
-        return judge(
-            prompt, dataset, client, settings=settings, rule=rule, repeat=k, progress=progress
-        )
-
-    return _Replies(rounds=ask_together([partial(judge_round, k) for k in range(options.repeat)]))
+        return [claimed.judged], claimed
+    rounds = range(options.repeat)
+    asked = [partial(ask, repeat=k, progress=partial(watch, f"round {k + 1}")) for k in rounds]
+    return ask_together(asked), None
 
 
-def _by_value(judged: JudgedDataset, by: str | None) -> dict[str, Any]:  # Any: fields of a result
-    """Measure the judge for each value of a column."""
-    if by is None:
-        return {}
-    macro = {} if judged.scale.kind == "choice" else macro_means(judged, by)
-    return {"by": by_column(judged, by), "macro": macro}
+def _result(
+    workspace: Workspace,
+    rounds: Sequence[JudgedDataset],
+    read: ReadRows,
+    version: str,
+    options: BenchOptions,
+    trust: TrustOptions,
+    *,
+    show_all: bool = False,
+) -> BenchResult:
+    """Measure what was judged, and enter in the ledger whose figures were seen."""
+    first, by = rounds[0], options.by
+    hidden = seal_of(workspace, read.dataset, show_all=show_all, by="bench")
+    enter_look(workspace, read.looked_at_by(version), read.dataset, by="bench")
+    benchmark, shown = measure(first), hidden.shown(first)
+    # A claim's threshold decides about a claim.
+    summary = summarize(first, benchmark.to_json(), shown=shown, has_threshold=not options.by_claim)
+    return BenchResult(
+        judged=first,
+        benchmark=benchmark,
+        summary=summary,
+        by={} if by is None else by_column(first, by),
+        macro={} if by is None or first.scale.kind == "choice" else macro_means(first, by),
+        ceilings=check_reliability(rounds, trust, shown=hidden.shown),
+        shown=shown,
+        sealed=hidden.count,
+        notes=(*read.notes, *hidden.notes(), *(() if read.notes else hidden.look_note())),
+    )
 
 
 def rows_for_function(source: RowSource, reading: Mapping[str, Any], registry: Registry) -> Dataset:
@@ -408,21 +407,10 @@ def bench_function(
     if seal:
         seal_first(workspace, dataset)
     read = read_open(workspace, dataset, sealed=sealed)
-    dataset = read.dataset
-    judged = judge_with_function(function, dataset, scale=scale)
-    hidden = seal_of(workspace, dataset, by="bench")
-    enter_look(workspace, read.looked_at_by(version_of(judged)), dataset, by="bench")
-    benchmark, shown = measure(judged), hidden.shown(judged)
-    return BenchResult(
-        judged=judged,
-        benchmark=benchmark,
-        summary=summarize(judged, benchmark.to_json(), shown=shown),
-        **_by_value(judged, by),
-        ceilings=check_reliability([judged], TrustOptions()),
-        shown=shown,
-        first=read.notes,
-        notes=(*read.notes, *hidden.notes(), *(() if read.notes else hidden.look_note())),
-    )
+    judged = judge_with_function(function, read.dataset, scale=scale)
+    options = BenchOptions(by=by)
+    result = _result(workspace, [judged], read, version_of(judged), options, TrustOptions())
+    return replace(result, first=read.notes)
 
 
 def describe_spending(stats: ClientStats) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,14 +21,15 @@ from ...judges import (
 )
 from ...judges.claims import ClaimSettings
 from ...judges.files import RowSource, load_as_said
-from ..config.command_options import BenchOptions, RowOptions
+from ..config.command_options import BenchOptions, ModelOptions, RowOptions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class BenchSource:
     """The file that a benchmark's rows come from, and how it was read."""
 
-    path: Path
+    data: str = ""
+    """The file, with its whole path; empty for rows that came from Python's memory."""
     reading: Mapping[str, Any] = field(default_factory=dict[str, Any])  # Any: JSON
     """Arguments of `load_dataset`; `label_scale` as text."""
     slice: str = ""
@@ -37,10 +38,10 @@ class BenchSource:
     """Which of these rows were sealed and not read, as bits in hexadecimal; empty for none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BenchConfig:
-    """The configuration of a run of `bench`; runs of version 0.2 have only the first three
-    fields.
+@dataclass(frozen=True, kw_only=True)
+class BenchConfig(BenchSource):
+    """The configuration of a run of `bench`; runs of version 0.2 have only the first three fields
+    that are named here.
     """
 
     judge: str = ""
@@ -50,14 +51,8 @@ class BenchConfig:
     """The judge's YAML."""
     rule: Mapping[str, Any] | None = None  # Any: JSON
     """The decision rule kept for the judge; None where its own threshold decided."""
-    data: str = ""
-    """The file, with its whole path; empty for rows that came from Python's memory."""
     data_hash: str = ""
-    reading: Mapping[str, Any] = field(default_factory=dict[str, Any])  # Any: JSON
-    slice: str = ""
-    left_out: str = ""
-    """See `BenchSource`."""
-    confidence: str = "ask"
+    confidence: Literal["ask", "tok"] = "ask"
     max_tokens: int | None = None
     claims: Mapping[str, str] | None = None
     """Splitter, trivial and aggregate, where responses were judged claim by claim."""
@@ -72,28 +67,23 @@ class BenchConfig:
         prompt: JudgePrompt,
         dataset: Dataset,
         options: BenchOptions,
+        models: ModelOptions,
         *,
-        model: str,
-        max_tokens: int | None,
         rule: DecisionRule | None,
         source: BenchSource | None,
     ) -> BenchConfig:
         """Describe a benchmark that is about to begin."""
-        of_claims = {name: getattr(options, name) for name in ("splitter", "trivial", "aggregate")}
         return cls(
+            **vars(source or BenchSource()),
             judge=prompt.name,
             version=prompt.version,
-            model=model,
+            model=models.model,
             prompt=prompt.to_yaml(),
             rule=None if rule is None else rule.to_json(),
-            data="" if source is None else str(source.path.resolve()),
             data_hash=dataset.content_hash,
-            reading={} if source is None else source.reading,
-            slice="" if source is None else source.slice,
-            left_out="" if source is None else source.left_out,
             confidence=options.confidence,
-            max_tokens=max_tokens,
-            claims=of_claims if options.by_claim else None,
+            max_tokens=models.max_tokens,
+            claims=options.claims and asdict(options.claims),
             hidden_cases=prompt.hidden_cases,
             repeat=options.repeat,
             by=options.by,
@@ -138,8 +128,7 @@ class BenchConfig:
 
     def judge_settings(self) -> JudgeSettings:
         """Return how rows were asked about."""
-        confidence = "tok" if self.confidence == "tok" else "ask"
-        return JudgeSettings(max_tokens=self.max_tokens, confidence=confidence)
+        return JudgeSettings(max_tokens=self.max_tokens, confidence=self.confidence)
 
     def dataset(self, prompt: JudgePrompt) -> Dataset:
         """Read the rows again with the inputs of the prompt that was measured.

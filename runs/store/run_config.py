@@ -18,7 +18,6 @@ from ...judges import (
     with_holdout_file,
     with_split_column,
 )
-from ...judges.claims import ClaimSettings
 from ...judges.files import with_audited_labels
 from ...judges.models import ModelSettings
 from ...optimize import (
@@ -188,13 +187,6 @@ class RunConfig(OptimizeOptions):
     def decision_rule(self) -> DecisionRule | None:
         """The kept rule; None where the prompt's own threshold decides."""
         return None if self.rule is None else DecisionRule.from_json(self.rule)
-
-    @property
-    def claims(self) -> ClaimSettings | None:
-        """How responses are split into claims; None where each is judged whole."""
-        if not self.by_claim:
-            return None
-        return ClaimSettings(splitter=self.splitter, trivial=self.trivial, aggregate=self.aggregate)
 
     @property
     def objective_words(self) -> ObjectiveWords:

@@ -276,7 +276,7 @@ def judged(place: Workspace, prompt: JudgePrompt, path: Path) -> str:
     """Benchmark a judge on a file and return the run."""
     options, models = BenchOptions(by="channel"), ModelOptions(model="simulated")
     dataset = load_dataset(path, inputs=prompt.inputs, scale=prompt.scale)
-    source = BenchSource(path=path)
+    source = BenchSource(data=str(path))
     watched = {"watch": lambda *_: None, "source": source}
     run_bench(place, prompt, dataset, options, models, Environment(), **watched)
     return list_runs(place.database)[-1].run_id

@@ -41,7 +41,7 @@ def place(tmp_path: Path) -> Path:
             ModelOptions(model="simulated"),
             Environment(),
             watch=lambda *_: None,
-            source=BenchSource(path=data, reading=options.as_arguments()),
+            source=BenchSource(data=str(data), reading=options.as_arguments()),
         )
     return tmp_path
 
