@@ -90,9 +90,6 @@ KINDS: Mapping[str, str] = {
     "conflicting_labels": "equal inputs with different labels",
     "near_duplicates": "nearly equal to an earlier row in every input",
     "tied_groups": "in groups that share nearly equal rows with another group",
-    "across_splits": "nearly equal to a row on another side of the split",
-    "groups_across_splits": "in groups that stand on several sides of the split",
-    "in_other_file": "nearly equal to a row of the other file",
     "empty_inputs": "an input is empty or missing",
     "far_longer": f"over {_FAR_LONGER:,} characters and ten times as long as 95 % of the rows",
     "oversized": f"over {_OVERSIZED:,} characters: not sent, unscored",
@@ -108,8 +105,6 @@ def check_rows(
     name: str,
     group_column: str | None,
     guessed: str | None = None,
-    sides: Sequence[str] | None = None,
-    others: Sequence[Row] = (),
     scan_all: bool = False,
     leaks: Mapping[str, str] | None = None,
     notes: Iterable[str] = (),
@@ -122,8 +117,6 @@ def check_rows(
         name: Stands in the report.
         group_column: The column their groups came from.
         guessed: The input that makes the groups where no column does.
-        sides: The side of a split each row stands on, such as train or test; `""` for none.
-        others: Rows of another file with the same inputs, of which none should be among these.
         scan_all: Whether to look for damaged and injected text in the other columns as well.
         leaks: Columns that give the label away.
         notes: What was assumed while reading.
@@ -141,15 +134,6 @@ def check_rows(
     together, alike = _cluster(compared, lambda done: progress(done, total))
     seen = _Sightings(rows)
     _look_at_twins(seen, compared, together, alike)
-    if sides is not None:
-        seen.add("across_splits", _mixed(alike, sides))
-        seen.add("groups_across_splits", _mixed([row.group_key for row in rows], sides))
-    if others:
-        every = Clusters(len(rows) + len(others))
-        beginnings = (*compared, *(_beginning(row) for row in others))
-        join_near_duplicates(beginnings, every, each_input=True)
-        theirs = {every.find(len(rows) + i) for i in range(len(others))}
-        seen.add("in_other_file", [i for i in range(len(rows)) if every.find(i) in theirs])
     _look_at_sizes(seen, rows)
     _look_at_texts(seen, compared, scan_all, lambda done: progress(len(rows) + done, total))
     labels = Counter(row.label for row in rows if row.label is not None)

@@ -11,7 +11,6 @@ from pathlib import Path
 from ...judges import (
     VERDICT_LIMIT,
     Dataset,
-    InputError,
     JudgedDataset,
     JudgePrompt,
     Prices,
@@ -34,11 +33,8 @@ from ..config.environment import Environment
 from ..store.sealed_rows import read_open
 from ..store.workspace import Workspace
 
-SIDE_COLUMNS = ("split", "orig_split")
-"""Columns that hold the side of a split where none is named."""
 TokensOf = tuple[str, DecisionApi | None]
 """A model, and the interface of one that decides."""
-_MOST_SIDES = 10
 _LEAKS = ("gives the label away", "its name bears a label")
 
 
@@ -63,9 +59,6 @@ class CheckOptions:
     roles: RawRoles
     prompt: JudgePrompt | None = None
     model: str | None = None
-    split: str | None = None
-    """The column of the split's side."""
-    against: Path | None = None
     sealed: bool = False
     """Whether to read rows that a person sealed first too, which is a look."""
 
@@ -118,32 +111,20 @@ def report_on(
 
     Raises:
         InputError: A column that was named is missing.
-        DataError: The file, or the other one, cannot be read.
+        DataError: The file cannot be read.
     """
     registry = workspace.registry
     raw = read_raw_rows(path, options.roles, judges=judge_inputs(registry))
     raw = open_raw(workspace, raw, path, sealed=options.sealed)
-    side, notes = _side_column(raw, options.split)
-    others: Sequence[Row] = ()
-    if options.against is not None:
-        roles = (
-            options.roles
-            if options.roles.inputs
-            else RawRoles(inputs={name: name for name in raw.rows[0].inputs})
-        )
-        others = read_raw_rows(options.against, roles, judges=judge_inputs(registry)).rows
-        notes.append(f"the other file is {options.against.name} ({len(others):,} rows)")
     report = check_rows(
         raw.rows,
         name=path.name,
         group_column=raw.group,
         guessed=raw.guessed,
-        sides=[str(row.meta.get(side) or "") for row in raw.rows] if side else None,
-        others=others,
         # Without a judge any column may be an input, in which text may be damaged or injected.
         scan_all=options.prompt is None,
         leaks=find_leaks(raw.rows),
-        notes=(*raw.notes, *notes),
+        notes=raw.notes,
         progress=progress,
     )
     name, api = model
@@ -160,23 +141,6 @@ def tokens_model(spec: str | None, environment: Environment) -> TokensOf:
     if spec is None:
         return "unknown", None
     return environment.model(spec).model, environment.settings(spec).api
-
-
-def _side_column(raw: RawRows, named: str | None) -> tuple[str | None, list[str]]:
-    columns = {name for row in raw.rows for name in row.meta}
-    if named is not None and named not in columns:
-        raise InputError(
-            f"there is no column {named!r}", hint=f"the columns are {', '.join(sorted(columns))}"
-        )
-    for name in (named,) if named else SIDE_COLUMNS:
-        if name is None or name not in columns:
-            continue
-        sides = {str(row.meta[name]) for row in raw.rows if row.meta.get(name) not in (None, "")}
-        if named or 2 <= len(sides) <= _MOST_SIDES:
-            return name, [
-                f"the sides of the split are in {name}: {', '.join(sorted(sides)[:_MOST_SIDES])}"
-            ]
-    return None, []
 
 
 def price_of(

@@ -42,12 +42,6 @@ class CheckingOptions(RoleOptions):
     model: str | None = _data(
         None, "Count this model's tokens and, with --judge, say what a run may cost."
     )
-    split_column: str | None = _data(
-        None, "Column that says train, test and so on [default: split, orig_split]."
-    )
-    against: Path | None = _data(
-        None, "Another file that should share no row with this one.", kind="path"
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,8 +103,6 @@ def check(
         roles=roles,
         prompt=prompt,
         model=options.model,
-        split=options.split_column,
-        against=options.against,
         sealed=sealed,
     )
     environment = read_environment().in_workspace(workspace.root)

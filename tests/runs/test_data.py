@@ -96,25 +96,6 @@ def test_check_shows_what_a_person_needs_before_paying(rows_file: Path) -> None:
         run("check", rows_file)
 
 
-def test_check_sees_a_split_that_leaks_and_another_file(rows_file: Path) -> None:
-    """Documents on both sides of a named column, and rows that another file has as well."""
-    lines = rows_file.read_text().splitlines()
-    sides = ["test", "train"] * (ROWS // 2)
-    marked = [
-        json.dumps(json.loads(line) | {"side": side})
-        for line, side in zip(lines, sides, strict=True)
-    ]
-    rows_file.write_text("\n".join(marked))
-    other = rows_file.with_name("other.jsonl")
-    other.write_text("\n".join(lines[:3]))
-    leaks = ("--group", "document", "--split-column", "side", "--against", other)
-    sightings = parsed("check", rows_file, *leaks)["sightings"]
-    names = ("groups_across_splits", "across_splits", "in_other_file")
-    assert [sightings[name]["rows"] for name in names] == [ROWS, 0, 3]  # type: ignore[index]
-    with pytest.raises(InputError, match="no column 'nope'"):
-        run("check", rows_file, "--split-column", "nope")
-
-
 def test_leaks_are_found_by_value_and_by_name_and_honest_columns_are_not() -> None:
     """A copy of the label under an innocent name leaks; without labels nothing can."""
     rows = [

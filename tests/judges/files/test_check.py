@@ -103,29 +103,6 @@ def test_rows_of_one_group_are_not_tied_by_what_they_share() -> None:
     assert seen(report, "tied_groups") == ()
 
 
-def test_texts_and_groups_on_both_sides_of_a_split_are_seen() -> None:
-    """A row without a side stands nowhere."""
-    rows = (
-        row("a", LONG, group="g"),
-        row("b", LONG, group="h"),
-        row("c", OTHER, group="g"),
-        row("d", LONG, group="i"),
-    )
-    report = check(*rows, sides=["train", "test", "test", ""])
-    assert seen(report, "across_splits") == ("a", "b", "d")
-    assert seen(report, "groups_across_splits") == ("a", "c")
-    assert "across_splits" not in check(*rows).sightings
-
-
-def test_rows_of_another_file_are_recognised() -> None:
-    """Those of this file are named, and only where another file is given."""
-    report = check(
-        row("a", LONG), row("b", OTHER), others=[row("z", LONG.replace("carts", "mules"))]
-    )
-    assert seen(report, "in_other_file") == ("a",)
-    assert "in_other_file" not in check(row("a", LONG)).sightings
-
-
 def test_empty_far_longer_and_oversized_inputs_are_seen() -> None:
     """The column that is empty is named; the largest is not sent at all."""
     rows = [row(f"r{i}", f"{OTHER} {i}") for i in range(40)]
@@ -167,7 +144,7 @@ def test_labels_groups_and_lengths_are_counted() -> None:
 
 def test_a_report_is_json_and_every_sighting_has_a_phrase() -> None:
     """Nothing in it is of a kind that JSON does not know."""
-    report = check(row("a", LONG), sides=["x"], others=[row("b", OTHER)])
+    report = check(row("a", LONG))
     assert json.loads(json.dumps(report.to_json()))["rows"] == 1
     assert set(report.sightings) == set(KINDS)
 
