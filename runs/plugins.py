@@ -18,7 +18,17 @@ from typing import Any, Literal
 from ..judges.errors import InputError
 
 GROUP = "judgewright.plugins"
-OURS = ("rag", "students", "annotation", "tools", "litellm", "postgres", "dask", "agents")
+OURS = (
+    "rag",
+    "students",
+    "annotation",
+    "tools",
+    "litellm",
+    "postgres",
+    "dask",
+    "agents",
+    "tracing",
+)
 """The folders of `plugins/` that hold one, in the order of the first screen."""
 Kind = Literal[
     "commands",
@@ -29,6 +39,7 @@ Kind = Literal[
     "data_sources",
     "judge_readers",
     "model_kinds",
+    "tracers",
 ]
 
 
@@ -55,6 +66,8 @@ class Plugin:
     """By the name of the tool that `judges add --from` takes: `ToolReader`s."""
     model_kinds: Mapping[str, str] = field(default_factory=dict[str, str])
     """By KIND of `KIND/PROVIDER/MODEL`, as `--model` takes it: `ModelKind`s."""
+    tracers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Functions as `trace_run`, which record a run where its `TraceSettings` say so."""
 
 
 @cache

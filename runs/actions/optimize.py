@@ -28,6 +28,7 @@ from ...optimize import (
 )
 from ...optimize.events import Remeasured, RunEvent, Started, StatedObjective, read_event
 from ..config.environment import Environment
+from ..run_trace import RunTrace, trace_run
 from ..store.banks import keep_banks
 from ..store.journal import RunJournal, create_run, run_session, set_config
 from ..store.ledger import HoldoutLedger
@@ -37,7 +38,6 @@ from ..store.run_config import RunConfig, editable_parts
 from ..store.run_identity import MEANS, find_same
 from ..store.sides import enter_sides
 from ..store.workspace import Workspace
-from ..tracing import RunTrace, trace_run
 from .first_question import first_question
 from .plan import describe_split, within_budget
 from .prepare_run import PreparedRun, prepare_run

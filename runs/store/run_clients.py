@@ -22,7 +22,7 @@ from ..config.environment import (
     open_client,
     parse_budget,
 )
-from ..tracing import RunTrace, trace_run
+from ..run_trace import RunTrace, trace_run
 from .calls import CallStore, read_spending
 from .database import Database
 from .engines import check_engine, engine_record, start_engines

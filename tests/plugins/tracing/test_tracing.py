@@ -18,8 +18,8 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from judgewright.runs.demo.rows import write_demo_rows
 
-from .providers import Provider, serving
-from .run_command import run
+from ...runs.providers import Provider, serving
+from ...runs.run_command import run
 
 KEY = "sk-never-in-a-span"
 

@@ -9,7 +9,7 @@ replies are only where the user asks for them.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,10 +18,11 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from ..judges import InputError, Model, ModelError
-from ..judges.models import Completion, Request
-from ..optimize.journal import Event
-from .config.environment import TraceSettings
+from ...judges import InputError, Model, ModelError
+from ...judges.models import Completion, Request
+from ...optimize.journal import Event
+from ...runs.config import TraceSettings
+from ...runs.run_trace import RunTrace
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -44,31 +45,17 @@ WAITING = 65_536
 """Spans that may wait for the collector; what comes beyond them is dropped, and the run goes on."""
 
 
-class RunTrace:
-    """What is recorded of one run; this one records nothing."""
-
-    def model(self, model: Model) -> Model:
-        """Return the model, with a span for each try."""
-        return model
-
-    def step(self, event: Event) -> None:
-        """Take note that the step ended whose event was written."""
-
-
 @contextmanager
-def trace_run(settings: TraceSettings, run_id: str, kind: str) -> Iterator[RunTrace]:
+def trace_run(settings: TraceSettings, run_id: str, kind: str) -> Generator[RunTrace]:
     """Record a run from here to the end of the block.
 
     Args:
-        settings: Where spans go.
+        settings: Where spans go; at least to one place.
         kind: Of the run, such as `bench`.
 
     Raises:
         InputError: OpenTelemetry is not installed, or the file cannot be written.
     """
-    if not settings.on:
-        yield RunTrace()
-        return
     with nullcontext() if settings.log is None else _open_log(settings.log) as log:
         provider = _provider(settings, log)
         trace = _Trace(provider.get_tracer("judgewright"), run_id, kind, texts=settings.texts)

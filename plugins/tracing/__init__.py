@@ -1,0 +1,1 @@
+"""Spans of runs for an OpenTelemetry collector, or a file."""
