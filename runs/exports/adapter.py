@@ -57,6 +57,7 @@ class Adapter:
     no_labels: str = ""
     task: str = ""
     differences: Sequence[str] = ()
+    chat_differences: Sequence[str] = ()
     own_fences: bool = True
     also_sends: Sequence[str] = ()
     unread: Sequence[str] = ()
@@ -105,11 +106,12 @@ class Adapter:
             own_fences=self.own_fences,
             differences=(
                 *self.differences,
+                *(self.chat_differences if context.api is None else ()),
                 *notes,
                 *calibration_notes(context),
                 *_cascade_notes(prompt),
             ),
-            also_sends=tuple(self.also_sends),
+            also_sends=tuple(self.also_sends) if context.api is None else (),
             unread=tuple(self.unread),
             unscored=self.unscored,
             scores=ScoreMap.of(context, how, shares=self.shares and not chooses),
@@ -121,7 +123,7 @@ class Adapter:
         own: dict[str, str] = {}
         if self.name != "python":  # which the reader is enough for
             own[f"{stem(context.prompt)}_{self.name}.py"] = adapter_text(f"{self.name}_judge.py")
-        if self.name not in STORED:
+        if self.name not in STORED or context.api is not None:
             return own, ()
         try:
             return {**own, PROMPT: json_text(STORED[self.name](context))}, ()

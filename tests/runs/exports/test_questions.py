@@ -12,7 +12,14 @@ from judgewright.judges.cascade import Cascade
 from judgewright.judges.registry import KeptRule
 from judgewright.runs.actions.export import export_context, hand_over
 from judgewright.runs.config.environment import Environment
-from judgewright.runs.exports import TARGETS, ExportContext, Refused, make_files, write_export
+from judgewright.runs.exports import (
+    TARGETS,
+    ExportContext,
+    Refused,
+    make_files,
+    pack_export,
+    write_export,
+)
 from judgewright.runs.store.workspace import Workspace
 
 APIS = ("decisions", "systemone", "sglang")
@@ -78,6 +85,15 @@ def test_a_tool_that_asks_other_models_is_refused(api: str) -> None:
     for name in refused:
         with pytest.raises(Refused, match=f"{name} asks chat models.*, not {api}"):
             make_files(question("groundedness", api), TARGETS[name])
+
+
+@pytest.mark.parametrize("target", [*TOOLS, "python"])
+def test_a_question_comes_without_what_is_a_chat_models(target: str) -> None:
+    """Neither a prompt for a store nor a word on a request's fields or on fences."""
+    packed = pack_export(question("groundedness", "decisions"), TARGETS[target])
+    assert not {"prompt.json", "slow_judge.json"} & packed.files.keys()
+    said = " ".join(packed.body["declared_differences"])
+    assert not any(word in said for word in ("prompt.json", "push()", "max_completion_tokens"))
 
 
 def test_no_registry_gets_a_question(tmp_path) -> None:
