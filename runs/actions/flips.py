@@ -7,7 +7,7 @@ rows stay sealed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -16,10 +16,9 @@ from ...judges import BoolArray, InputError, JudgedDataset, Row, Verdict
 from ...optimize.word_diff import Piece, diff_words
 from ..store.workspace import Workspace
 from .run_summary import RunSummary
-from .show_rows import shown_rows
+from .show_rows import error_of, in_words, said_by, shown_rows, verdict_body
 
 Direction = Literal["became right", "became wrong"]
-Error = Literal["FP", "FN"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,60 +38,31 @@ class Flip:
 
     row_id: str
     direction: Direction
-    error: Error | str
+    error: str
     """The error that was mended, or made; of a choice, which class was called which."""
     in_slice: bool
     label: float
     """The human grade, on the dataset's scale."""
     positive: bool
     """Whether people call the row positive."""
-    before: Verdict
-    after: Verdict
+    people: str
+    """What people say, in words."""
+    judge: tuple[str, str]
+    """What the judge said before and says after, in words."""
+    sides: Mapping[str, Mapping[str, Any]]  # Any: JSON
+    """Score, decision, confidence, rationale and distribution, `before` and `after`."""
     inputs: Mapping[str, str]
     meta: Mapping[str, Any]  # Any: whatever the file has
-    classes: tuple[str, ...] = ()
-    """Those of a choice; empty for a judge that decides yes or no."""
-    distributions: Mapping[str, Any] = field(default_factory=dict)  # Any: JSON
-    """What a decision model's distributions say `before` and `after`."""
-
-    @property
-    def people(self) -> str:
-        """What people say, in words."""
-        return self._named(self.label, positive=self.positive)
-
-    @property
-    def judge(self) -> tuple[str, str]:
-        """What the judge said before and says after, in words."""
-        was, now = (
-            self._named(verdict.score, positive=verdict.positive)
-            for verdict in (self.before, self.after)
-        )
-        return was, now
-
-    def _named(self, grade: float, *, positive: bool) -> str:
-        if self.classes:
-            return self.classes[int(grade)]
-        return f"{'yes' if positive else 'no'} ({grade:g})"
 
     @property
     def rationale(self) -> tuple[Piece, ...]:
         """Both rationales word by word; made when it is asked for, as a page shows few rows of
         many.
         """
-        return diff_words(self.before.rationale, self.after.rationale)
+        return diff_words(*(side["rationale"] for side in self.sides.values()))
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the flip as `runs show --flips --json` prints it."""
-        sides = {
-            name: {
-                "score": v.score,
-                "positive": v.positive,
-                "confidence": v.confidence,
-                "rationale": v.rationale,
-                **self.distributions.get(name, {}),
-            }
-            for name, v in (("before", self.before), ("after", self.after))
-        }
         return {
             "row_id": self.row_id,
             "direction": self.direction,
@@ -100,7 +70,7 @@ class Flip:
             "in_slice": self.in_slice,
             "label": self.label,
             "positive": self.positive,
-            **sides,
+            **self.sides,
             "inputs": dict(self.inputs),
             "meta": dict(self.meta),
         }
@@ -165,22 +135,16 @@ def both_sides(workspace: Workspace, run: RunSummary) -> BothSides:
 def _flip(judged: JudgedDataset, row: Row, old: Verdict, new: Verdict, *, in_slice: bool) -> Flip:
     assert row.label is not None  # it is scored
     wrong = new if judged.is_right(row, old) else old
-    error = "FP" if wrong.positive else "FN"
-    if judged.scale.kind == "choice":
-        error = f"{judged.scale.name(row.label)} called {judged.scale.name(wrong.score)}"
     return Flip(
         row_id=row.id,
         direction="became right" if wrong is old else "became wrong",
-        error=error,
+        error=error_of(judged, row, wrong),
         in_slice=in_slice,
         label=row.label,
         positive=judged.dataset.positive(row),
-        classes=judged.scale.labels if judged.scale.kind == "choice" else (),
-        before=old,
-        after=new,
-        distributions={
-            name: judged.distribution_fields(one) for name, one in (("before", old), ("after", new))
-        },
+        people=in_words(judged, row.label, positive=judged.dataset.positive(row)),
+        judge=(said_by(judged, old), said_by(judged, new)),
+        sides={"before": verdict_body(judged, old), "after": verdict_body(judged, new)},
         inputs=row.inputs,
         meta=row.meta,
     )

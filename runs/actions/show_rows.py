@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from ...judges import InputError, JudgedDataset, Recorded, Row
+from ...judges import InputError, JudgedDataset, Recorded, Row, Verdict
 from ...judges.claims import judge_as
 from ...judges.files import VerdictColumns
 from ...optimize import open_rows
@@ -121,3 +121,33 @@ def _without_sealed(workspace: Workspace, judged: JudgedDataset, which: str) -> 
     if seal.count:
         note += f"; {seal.count:,} more are sealed {seal.sealed_by} and not shown"
     return ShownRows(judged=seal.shown(judged), sealed=seal.count, note=note)
+
+
+def in_words(judged: JudgedDataset, grade: float, *, positive: bool) -> str:
+    """Return a grade as people read it: the class of a choice, else yes or no beside the number."""
+    if judged.scale.kind == "choice":
+        return judged.scale.name(grade)
+    return f"{'yes' if positive else 'no'} ({round(grade, 3):g})"
+
+
+def said_by(judged: JudgedDataset, verdict: Verdict) -> str:
+    """Return what a judge says, in words."""
+    return in_words(judged, verdict.score, positive=verdict.positive)
+
+
+def error_of(judged: JudgedDataset, row: Row, verdict: Verdict) -> str:
+    """Name the error of a wrong verdict: FP, FN, or of a choice which class is called which."""
+    if judged.scale.kind == "choice" and row.label is not None:
+        return f"{judged.scale.name(row.label)} called {judged.scale.name(verdict.score)}"
+    return "FP" if verdict.positive else "FN"
+
+
+def verdict_body(judged: JudgedDataset, verdict: Verdict) -> dict[str, Any]:  # Any: JSON
+    """Return a verdict as JSON, with its distribution where it has one."""
+    return {
+        "score": verdict.score,
+        "positive": verdict.positive,
+        "confidence": verdict.confidence,
+        "rationale": verdict.rationale,
+        **judged.distribution_fields(verdict),
+    }

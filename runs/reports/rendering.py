@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...optimize import BY_GATE
@@ -117,9 +118,16 @@ def open_templates(package: str = "", *, markup: bool = True, lines: bool = Fals
     return templates
 
 
+def page_style() -> str:
+    """Return the style sheet of the page, which a file to share carries with it."""
+    path = Path(__file__).parents[1] / "review" / "static" / "review.css"
+    return path.read_text(encoding="utf-8")
+
+
 _TABLES = (
     *("arms_table", "evidence_table", "slices_table", "outputs_table"),
-    *("costs_table", "by_value_table", "pooled_table", "final_table"),
+    *("costs_table", "by_value_table", "pooled_table", "final_table", "bins_table"),
+    *("confusion_table", "worst_table"),
 )
 _MARKDOWN = re.compile(r"[\\`*_\[\]<#|~@!&$]|(?<=:)//|(?<=www)\.", re.IGNORECASE)
 _FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*")

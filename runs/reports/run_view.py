@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from ...judges.metrics import CHOICE_METRICS
@@ -26,12 +25,11 @@ from ..terminal import visible
 from .charts import reliability, run_charts
 from .first_sentence import first_sentences
 from .numbers import BRIEF
-from .rendering import open_templates
+from .rendering import open_templates, page_style
 from .run_figures import budget_left, figures_of
 
 MOST_FLIPS = 20
 """Of each direction in the file; the count is of all."""
-STYLE = Path(__file__).parents[1] / "review" / "static" / "review.css"
 IN_ORDER = ("facts", "benchmark", "slice", "loss", "steps", "gate", "threshold", "closing", "flips")
 """As the run comes to them; a template `run_NAME.html` shows each."""
 AFTER_THE_VERDICT = (
@@ -118,7 +116,8 @@ def render_html(run: RunSummary, rows: BothSides) -> str:
         _told_everywhere(run, flips),
         **values_of(run),
         order=[name for name in AFTER_THE_VERDICT if parts[name].there],
-        style=STYLE.read_text(encoding="utf-8"),
+        style=page_style(),
+        simulated=run.simulated,
         rows=flips,
         flips=[*wrong[:MOST_FLIPS], *right[:MOST_FLIPS]],
         reliability=curve,

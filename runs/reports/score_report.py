@@ -4,7 +4,6 @@ fetched.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,11 +12,11 @@ import numpy as np
 from ...judges import Benchmark, BoolArray, FloatArray, JudgedDataset, OutputScale
 from ...judges.metrics.reliability_bins import reliability_bins
 from ..actions.first_figure import FirstFigure, first_figure
-from ..terminal import visible
+from ..actions.show_rows import error_of, in_words, said_by, verdict_body
 from . import charts
 from .first_sentence import first_sentences
-from .numbers import BRIEF, ordered_metrics
-from .rendering import cut_line, open_templates
+from .numbers import BRIEF
+from .rendering import cut_line, open_templates, page_style
 
 DISAGREEMENTS = 20
 CHARTED_METRIC = "f1"
@@ -27,11 +26,8 @@ MOST_LISTED = 200
 """Values of a column in the table."""
 MOST_GRADES = 25
 """Grades up to which their table is shown."""
-ROW_CHARACTERS = 8000
+ROW_CHARACTERS = 6_000
 """Of one row's texts, so that twenty enormous rows still make a page that opens."""
-GLANCE = 140
-"""Characters of a text that show before it is opened."""
-SIGNS = ("negative", "positive")
 
 
 def render_score_report(
@@ -59,48 +55,72 @@ def render_score_report(
     order = "the farthest apart in grade first" if judged.same_scale else "in the order of the file"
     if np.isfinite(judged.certainty).any():
         order = "the judge's surest first"
-    cells = benchmark.confusion
-    decisions = ((cells["tn"], cells["fp"]), (cells["fn"], cells["tp"]))
-    grades = benchmark.grades.counts if benchmark.grades else ()
-    if len(grades) > MOST_GRADES:
-        grades = ()
     label, probability = _probability(judged)
-    names = [_grade(level, judged.scale) for level in judged.scale.levels]
+    bins = reliability_bins(label, probability) if len(label) else ()
     notes = (*benchmark.notes, *judged.dataset.notes)
-    return (
-        open_templates()
-        .get_template("score_report.html.j2")
-        .render(
-            title=cut_line(title, 200),
-            sentences=first_sentences((summary or first_figure(benchmark.to_json())).to_json()),
-            judged=judged,
-            benchmark=benchmark,
-            metrics=[
-                (name, benchmark.metrics[name]) for name in ordered_metrics(benchmark.metrics)
-            ],
-            signs=SIGNS,
-            decisions=decisions,
-            decisions_chart=charts.confusion_chart(decisions, SIGNS) if benchmark.n else "",
-            grade_count=len(benchmark.grades.counts) if benchmark.grades else 0,
-            grades=grades,
-            grade_names=names,
-            grades_chart=charts.confusion_chart(grades, names) if grades else "",
-            bins=reliability_bins(label, probability) if len(label) else (),
-            reliability=charts.reliability,
-            **_threshold(judged),
-            **_slices(benchmark, by, by_column),
-            notes=[note for note in dict.fromkeys(notes) if note],
-            disagreements=[_disagreement(singly, i) for i in singly.disagreements[:DISAGREEMENTS]],
-            disagreeing=int((singly.positive != singly.predicted).sum()),
-            order=order,
-        )
+    body = benchmark.to_json()
+    page = open_templates().get_template("score_alone.html")
+    return page.render(
+        title=cut_line(title, 200),
+        style=page_style(),
+        simulated=benchmark.simulated,
+        sentences=first_sentences((summary or first_figure(body)).to_json()),
+        judged=judged,
+        benchmark=benchmark,
+        body=body,
+        **_matrices(judged, benchmark),
+        bins=bins,
+        reliability=charts.reliability(bins) if bins else "",
+        **_threshold(judged),
+        **_slices(benchmark, by, by_column),
+        notes=[note for note in dict.fromkeys(notes) if note],
+        rows=[wrong_row(singly, i) for i in singly.disagreements[:DISAGREEMENTS]],
+        disagreeing=int((singly.positive != singly.predicted).sum()),
+        order=order,
     )
 
 
-def _grade(value: float, scale: OutputScale) -> str:
-    if scale.kind == "choice" and scale.contains(value):
-        return cut_line(scale.labels[int(value)], 40)
-    return f"{value:.4g}"
+def grade_names(levels: Sequence[float], scale: OutputScale | None) -> list[str]:
+    """Return the names of grades, of which there are not too many for a table; none where there
+    are.
+    """
+    if len(levels) > MOST_GRADES:
+        return []
+    chooses = scale is not None and scale.kind == "choice"
+    return [scale.labels[int(one)] if scale and chooses else f"{one:.4g}" for one in levels]
+
+
+def wrong_row(judged: JudgedDataset, i: int) -> dict[str, Any]:  # Any: what the template names
+    """Return what is shown of a scored row that the judge decided otherwise than people."""
+    row, verdict = judged.rows[i], judged.verdicts[i]
+    assert row.label is not None  # it is scored
+    return {
+        "row_id": cut_line(row.id, 80),
+        "error": error_of(judged, row, verdict),
+        "people": in_words(judged, row.label, positive=judged.dataset.positive(row)),
+        "judge": [said_by(judged, verdict)],
+        "bodies": [verdict_body(judged, verdict)],
+        "inputs": row.inputs,
+        "meta": {"group": row.group},
+        "most": ROW_CHARACTERS // max(len(row.inputs), 1),
+    }
+
+
+def _matrices(judged: JudgedDataset, benchmark: Benchmark) -> dict[str, Any]:  # Any: as above
+    """Return the confusion tables of decisions and of grades, each with its picture."""
+    cells = benchmark.confusion
+    decisions = ((cells["tn"], cells["fp"]), (cells["fn"], cells["tp"]))
+    tables: list[tuple[str, Sequence[Sequence[int]], Sequence[str]]] = []
+    if benchmark.n and judged.scale.kind != "choice":
+        tables.append(("Decisions", decisions, ("no", "yes")))
+    grades = benchmark.grades
+    names = grade_names(judged.scale.levels, judged.scale) if grades else []
+    if grades and names:
+        tables.append(("Grades", grades.counts, names))
+    return {
+        "matrices": [(*one, charts.confusion_chart(*one[1:])) for one in tables],
+        "left_out_grades": len(grades.counts) if grades and not names else 0,
+    }
 
 
 def _probability(judged: JudgedDataset) -> tuple[BoolArray, FloatArray]:
@@ -143,44 +163,9 @@ def _slices(
     chart = charts.metric_intervals(CHARTED_METRIC, values, overall=overall) if values else ""
     return {
         "column": cut_line(column or "value", 80),
-        "slices": {value: part for value, part in by.items() if value in listed},
+        "slices": {value: part.to_json() for value, part in by.items() if value in listed},
         "slice_metrics": BRIEF,
         "slices_chart": chart,
         "slices_uncharted": len(by) - len(charted),
         "slices_left_out": len(by) - len(listed),
     }
-
-
-def _disagreement(judged: JudgedDataset, i: int) -> dict[str, Any]:  # Any: what the template names
-    row, verdict, sure = judged.rows[i], judged.verdicts[i], float(judged.certainty[i])
-    label = _grade(float(judged.label[i]), judged.dataset.labels)
-    texts = (*row.inputs.items(), ("the judge's reasons", verdict.rationale))
-    return {
-        "row": row,
-        "label": f"{SIGNS[bool(judged.positive[i])]} ({label})",
-        "score": f"{SIGNS[verdict.positive]} ({_grade(verdict.score, judged.scale)})",
-        "confidence": "" if np.isnan(sure) else f"{sure:.2f}",
-        "passages": _passages(texts),
-    }
-
-
-def _passages(texts: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:  # Any: as above
-    """Return the texts of a row as far as the page carries them, each with what shows at first."""
-    passages: list[dict[str, Any]] = []
-    room = ROW_CHARACTERS
-    for name, text in texts:
-        if not text or room <= 0:
-            continue
-        readable = visible(text[:room])
-        readable_text = readable[:room]
-        glance = cut_line(re.sub(r"[ \n\t]+", " ", readable_text), GLANCE)
-        passages.append(
-            {
-                "name": cut_line(name, 60),
-                "glance": glance,
-                "text": "" if glance == text else readable_text,
-                "left_out": max(0, len(text) - room) + len(readable) - len(readable_text),
-            }
-        )
-        room -= len(readable_text) + len(name)
-    return passages

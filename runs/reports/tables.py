@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ...judges.metrics import CHOICE_METRICS
 from ...optimize.events import ChancesReckoned, Evidence, Json, Remeasured, SliceChosen
@@ -19,7 +20,12 @@ from .numbers import (
     ordered_metrics,
     p_value,
     signed,
+    span,
 )
+
+if TYPE_CHECKING:
+    from ...judges import Benchmark
+    from ...judges.metrics.reliability_bins import Bin
 
 P_MEANS = "p is against no gain; that of a guard against a loss of its margin"
 """What the p-values beside the gate's changes are about."""
@@ -270,3 +276,34 @@ def left_out_columns(
         if column not in listed:
             by_reason.setdefault(why, []).append(column)
     return [f"{', '.join(columns)} ({why})" for why, columns in by_reason.items()]
+
+
+def confusion_table(counts: Sequence[Sequence[int]], names: Sequence[str]) -> Table:
+    """Return how often people's label, in lines, met the judge's, in columns; a share is of its
+    line.
+    """
+    lines: list[tuple[str, ...]] = []
+    for name, line in zip(names, counts, strict=True):
+        total = sum(line)
+        cells = (f"{one:,} ({one / total:.0%})" if total else "0" for one in line)
+        lines.append((name, *cells))
+    return Table(head=("people \\ judge", *names), lines=lines)
+
+
+def bins_table(bins: Sequence[Bin]) -> Table:
+    """Return how often people say yes where the judge's probability of yes lies in each bin."""
+    head = ("probability", "mean", "people say yes", "95 % interval", "rows")
+    lines: list[tuple[str, ...]] = []
+    for one in bins:
+        mean = "" if one.probability is None else number(one.probability)
+        share = (number(one.share.value), span(one.share), count(one.share.n))
+        lines.append((f"{one.low:.3g} to {one.high:.3g}", mean, *share))
+    return Table(head=head, lines=lines)
+
+
+def worst_table(benchmark: Benchmark) -> Table:
+    """Return what the metrics would be if every row without a verdict were wrong, or right."""
+    lines: list[tuple[str, ...]] = []
+    for name, (low, high) in benchmark.worst_case.items():
+        lines.append((name, *map(number, (low, benchmark.metrics[name].value, high))))
+    return Table(head=("metric", "all wrong", "as measured", "all right"), lines=lines)

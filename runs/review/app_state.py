@@ -30,7 +30,7 @@ from ..store.workspace import Workspace
 from .data_files import FirstRows
 from .file_data import names_of_check, report_of
 from .kept import Kept
-from .matrix import Matrix
+from .matrix import Column, Matrix, RowFilter
 from .model_cards import ModelCards
 from .row_data import (
     TITLES,
@@ -246,6 +246,15 @@ class AppState:
         if pages is None:
             raise InputError("the rows changed while they were read", hint="look again")
         return pages
+
+    def table(self, columns: Sequence[Column]) -> Matrix:
+        """Return the rows of some judges, joined."""
+        identity = tuple((column.side.name, column.pages.identity) for column in columns)
+        return self.matrices.get(identity, lambda: Matrix(columns))
+
+    def choose(self, table: Matrix, wanted: RowFilter) -> IntArray:
+        """Return the positions of the rows of a table that are asked for."""
+        return self.chosen_rows.get((table.identity, wanted), lambda: table.choose(wanted))
 
     def check(
         self, path: Path, options: CheckOptions, environment: Environment

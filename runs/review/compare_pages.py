@@ -1,5 +1,5 @@
 """Chosen judges side by side, of runs or of verdict files: what each was about, how their figures
-differ on the same rows, and which rows flip.
+differ on the same rows.
 """
 
 from __future__ import annotations
@@ -13,18 +13,12 @@ from starlette.responses import RedirectResponse, Response
 
 from ...judges import InputError, JudgewrightError
 from ...judges.files import Problems, read_records
-from ...judges.prompt import check_name
-from ...optimize.word_diff import diff_prompts
 from ..actions.compare_runs import FILE, ComparedSide
 from .app_state import AppState, is_large
 from .data_files import resolve_data_file
 from .errors import words_of
-from .flip_pages import DIRECTIONS
 from .forms import field_of
-from .paged import Paged
 from .routes import Address, AsyncAddress
-from .row_data import changes_of, flip_of
-from .row_pages import Json
 from .runs_page import line_of
 from .sides import offers_of, read_side
 from .start_columns import OF_INPUT, PICK, column_table, guess_of, picked_columns
@@ -32,7 +26,6 @@ from .uploads import keep_rows, keep_upload
 
 MOST = 6
 """Judges that are compared at once."""
-FLIPS_PER_PAGE = 20
 
 
 def compare(state: AppState, request: Request) -> Response:
@@ -57,7 +50,7 @@ def compare(state: AppState, request: Request) -> Response:
         if columns:
             try:
                 comparison = state.rows("compare", sides[0].name, side.name).head
-                one |= {"comparison": comparison, "changes": changes_of(comparison)}
+                one["comparison"] = comparison
             except JudgewrightError as error:
                 one["problem"] = words_of(error)
         columns.append(one)
@@ -67,29 +60,6 @@ def compare(state: AppState, request: Request) -> Response:
         orders=[
             (side, _query([side, *(other for other in sides if other != side)])) for side in sides
         ],
-        pairs=[urlencode({"a": sides[0].name, "b": side.name}) for side in sides],
-    )
-
-
-def flips(state: AppState, request: Request) -> Response:
-    """Show the rows on which two runs flip."""
-    query = request.query_params
-    before, after = (read_side(state, query.get(name, "")) for name in ("a", "b"))
-    rows = state.rows("compare", before.name, after.name)
-    direction = query.get("direction", "")
-    chosen = rows.chosen(direction=DIRECTIONS.get(direction, ""))
-    page = Paged(chosen, query.get("page", "1"), FLIPS_PER_PAGE)
-    return state.page(
-        "compare_flips.html",
-        before=before,
-        after=after,
-        comparison=rows.head,
-        direction=direction if direction in DIRECTIONS else "",
-        directions=DIRECTIONS,
-        page=page,
-        flips=[flip_of(body) for body in page.items],
-        query=urlencode({"a": before.name, "b": after.name, "direction": direction}),
-        parts=_prompt_diff(state, rows.head),
     )
 
 
@@ -138,22 +108,6 @@ def _query(sides: list[ComparedSide]) -> str:
     return urlencode([("run", side.name) for side in sides])
 
 
-def _prompt_diff(state: AppState, comparison: Json) -> object:
-    """Return what differs between the prompts of two versions of one judge; empty for other
-    judges.
-    """
-    specs = [side.partition(" on ")[0] for side in (comparison["before"], comparison["after"])]
-    names = {spec.partition("@")[0] for spec in specs}
-    if len(names) != 1 or specs[0] == specs[1]:
-        return ()
-    try:
-        check_name(names.pop())
-        before, after = (state.workspace.registry.get(spec) for spec in specs)
-    except JudgewrightError:  # a version that nobody registered
-        return ()
-    return diff_prompts(before, after)
-
-
 async def upload(state: AppState, request: Request) -> Response:
     """Store a file of verdicts below the workspace, and offer it."""
     name = await keep_upload(state.root, request)
@@ -162,7 +116,6 @@ async def upload(state: AppState, request: Request) -> Response:
 
 ADDRESSES = (
     Address("/compare", compare),
-    Address("/compare/flips", flips),
     Address("/compare/columns", rename, "POST"),
     AsyncAddress("/compare/upload", upload, "POST"),
 )

@@ -29,10 +29,12 @@ class RowFilter:
     """Which rows are asked for; what is empty is not asked about.
 
     Args:
-        rows: `errs`: any judge errs; `differ`: two judges decide otherwise; `unscored`: one has no
-            verdict; or the name of a side, which errs.
+        rows: `errs`: any judge errs; `differ`: two judges decide otherwise; `flips`: one of two
+            judges errs and the other agrees; `unscored`: one has no verdict; or the name of a side,
+            which errs.
         before: With `after`, two sides that decide otherwise.
         slice: A column's value, as `name=value`.
+        error: An error that any judge makes, as `Matrix.errors` names it.
         words: In the id or the texts.
     """
 
@@ -40,6 +42,7 @@ class RowFilter:
     before: str = ""
     after: str = ""
     slice: str = ""
+    error: str = ""
     words: str = ""
 
 
@@ -52,6 +55,8 @@ class Matrix:
     """
 
     def __init__(self, columns: Sequence[Column]) -> None:
+        self.identity = tuple((column.side.name, column.pages.identity) for column in columns)
+        """What no other rows have."""
         self._pages = [column.pages for column in columns]
         self._names = [column.side.name for column in columns]
         keys = [_keys_of(pages, self._pages) for pages in self._pages]
@@ -65,10 +70,15 @@ class Matrix:
             numbers[ranks[np.searchsorted(unique, of_judge)]] = np.arange(1, len(of_judge) + 1)
         self._states = self._of_all("states", UNSCORED + 1).astype(np.uint8)
         self._decisions = self._of_all("decisions", np.nan)
+        labels = self._of_all("labels", np.nan)
+        self._is_relabelled = _differ(labels) if columns else self.keys == 0
         # A verdict file may lack the labels that others have.
-        label = np.fmax.reduce(self._of_all("labels", np.nan), axis=0, initial=np.nan)
+        label = np.fmax.reduce(labels, axis=0, initial=np.nan)
+        self._labels = np.where(np.isnan(labels), label, labels)
         named = (self._states == NO_LABEL) & ~np.isnan(label)
         self._states[named] = np.where(self._decisions == label, AGREES, ERRS)[named]
+        self.errors = self._errors()
+        """Label and decision of each kind of error that a judge makes, by its name."""
 
     def choose(self, wanted: RowFilter) -> IntArray:
         """Return the positions of the rows that are asked for."""
@@ -79,16 +89,44 @@ class Matrix:
             chosen &= (self._states == _STATES[wanted.rows]).any(axis=0)
         elif wanted.rows == "differ":
             chosen &= _differ(self._decisions)
+        elif wanted.rows == "flips":
+            chosen &= (
+                self.both_scored & ~self._is_relabelled & (self._states[0] != self._states[-1])
+            )
         elif wanted.rows in self._names:
             chosen &= self._states[self._names.index(wanted.rows)] == ERRS
         if wanted.before in self._names and wanted.after in self._names:
             both = [self._names.index(wanted.before), self._names.index(wanted.after)]
             chosen &= _differ(self._decisions[both])
         if wanted.slice:
-            chosen &= self._in_slice(wanted.slice)
+            chosen &= self.in_slice(wanted.slice)
+        if wanted.error:
+            label, decision = self.errors.get(wanted.error, (np.nan, np.nan))
+            is_made = (self._labels == label) & (self._decisions == decision)
+            chosen &= is_made.any(axis=0)
         if wanted.words.strip():
             chosen &= self._with_words(" ".join(wanted.words.split()))
         return np.flatnonzero(chosen)
+
+    @property
+    def both_scored(self) -> BoolArray:
+        """Which labelled rows every judge has answered; shape (rows,)."""
+        return (self._states < NO_LABEL).all(axis=0) & (self.keys != 0)
+
+    def erring(self, positions: IntArray, judge: int) -> BoolArray:
+        """Return on which of some rows a judge errs."""
+        return self._states[judge, positions] == ERRS
+
+    def surest_first(self, positions: IntArray) -> IntArray:
+        """Return positions in the order in which the first judge is sure of its errors."""
+        ranks = self._pages[0].arrays["surest_first"][self._numbers[0, positions] - 1]
+        return positions[np.argsort(ranks, kind="stable")]
+
+    def error_of(self, position: int) -> str:
+        """Return the error of the judge that errs on a row."""
+        judge = int(np.argmax(self._states[:, position] == ERRS))
+        pair = self._labels[judge, position], self._decisions[judge, position]
+        return next((name for name, made in self.errors.items() if made == pair), "")
 
     def rows(self, positions: IntArray) -> list[Json]:
         """Return some rows, of which nothing else is read: of each what stands for all judges, and
@@ -131,7 +169,18 @@ class Matrix:
         values = [np.append(pages.arrays[name], missing)[numbers - 1] for pages, numbers in pairs]
         return np.array(values, np.float64).reshape(self._numbers.shape)
 
-    def _in_slice(self, name: str) -> BoolArray:
+    def _errors(self) -> dict[str, tuple[float, float]]:
+        judges, rows = np.nonzero(self._states == ERRS)
+        made = self._labels[judges, rows], self._decisions[judges, rows]
+        pairs = set(zip(*(values.tolist() for values in made), strict=True))
+        classes = next((one.head["classes"] for one in self._pages if one.head["classes"]), None)
+        names = {(0.0, 1.0): "FP", (1.0, 0.0): "FN"}
+        if classes:
+            names = {p: f"{classes[int(p[0])]} called {classes[int(p[1])]}" for p in pairs}
+        return {names[pair]: pair for pair in sorted(pairs)}
+
+    def in_slice(self, name: str) -> BoolArray:
+        """Return which rows have a value of a column, as `name=value`; shape (rows,)."""
         inside = np.zeros(len(self.keys), np.bool_)
         for pages, numbers in zip(self._pages, self._numbers, strict=True):
             for codes, (cut, values) in zip(pages.arrays["cuts"], pages.head["cuts"], strict=True):
@@ -151,8 +200,8 @@ class Matrix:
         return found
 
 
-def _differ(decisions: FloatArray) -> BoolArray:
-    return np.fmax.reduce(decisions) > np.fmin.reduce(decisions)
+def _differ(values: FloatArray) -> BoolArray:
+    return np.fmax.reduce(values) > np.fmin.reduce(values)
 
 
 def _keys_of(pages: RowPages, every: Sequence[RowPages]) -> IntArray:

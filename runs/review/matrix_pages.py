@@ -127,17 +127,16 @@ def _view(state: AppState, request: Request) -> View:
             columns.append(Column(side, pages))
         else:
             problems[side.name] = f"no row may be shown ({pages.head['note']})"
-    identity = tuple((column.side.name, column.pages.identity) for column in columns)
     asked = {name: query.get(name, "") for name in asdict(RowFilter())}
     wanted = replace(RowFilter(**asked), words=asked["words"][:200])
-    table = state.matrices.get(identity, lambda: Matrix(columns))
+    table = state.table(columns)
     return View(
         data=data,
         columns=columns,
         problems=problems,
         wanted=wanted,
         table=table,
-        positions=state.chosen_rows.get((identity, wanted), lambda: table.choose(wanted)),
+        positions=state.choose(table, wanted),
     )
 
 

@@ -25,13 +25,12 @@ from ..reports.sentences import describe_new_threshold
 from .app_state import AppState
 from .bench_pages import bench
 from .few_form import few_values
-from .flip_pages import DIRECTIONS, drawn_reliability
 from .hunk_lines import hunk_lines
 from .job_pages import view_job
 from .paged import Paged
 from .progress import progress_of
 from .routes import Address
-from .row_data import flip_of
+from .row_lists import Flips
 
 STEPS_PER_PAGE = 10
 MOST_EXAMPLES = 20
@@ -119,12 +118,11 @@ def part(state: AppState, request: Request) -> Response:
     if name not in IN_ORDER or not parts_of(summary)[name].there:
         raise InputError(f"run {summary.run_id!r} has no part {name!r}")
     if name == "flips":
-        rows = state.rows("flips", summary.run_id)
-        wrong = rows.chosen(direction=DIRECTIONS["wrong"])[:FLIPS_SHOWN]
+        rows = Flips(state, summary)
         values = {
-            "rows": rows.head,
-            "flips": list(map(flip_of, wrong)),
-            "reliability": drawn_reliability(rows),
+            "rows": rows,
+            "flips": map(rows.read, rows.listed("wrong")[:FLIPS_SHOWN].tolist()),
+            "reliability": rows.drawn_reliability,
         }
         return state.page("run_flips.html", run=summary, **values)
     return state.page(f"run_{name}.html", **_values(state, summary))

@@ -11,14 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ...judges import Dataset, InputError, OutputScale, Verdict
-from ...judges.metrics.estimate import as_json
-from ...judges.metrics.paired_comparison import Change
-from ...judges.metrics.reliability_bins import bins_of_verdicts
+from ...judges import Dataset, InputError, OutputScale, by_column
 from ...optimize.holdout.ledger import MAX_LOOKS
 from ...optimize.holdout.look_counting import LookRequest, requested_look
 from ..actions.compare_runs import compare_runs, parse_side
-from ..actions.flips import Flip, Flips, both_sides, flips_of
 from ..actions.run_summary import read_run
 from ..actions.show_rows import shown_rows
 from ..config.environment import Environment, read_environment
@@ -30,7 +26,6 @@ from ..store.ledger import HoldoutLedger
 from ..store.run_config import RunConfig
 from ..store.sealed_rows import SEAL_FIRST
 from ..store.workspace import Workspace
-from .bench_rows import measure_slices, wrong_rows
 from .file_data import checked_body, stat_of
 from .judged_rows import judged_rows
 from .plan_pages import planned_body, stamp_of_plan
@@ -40,23 +35,20 @@ from .row_pages import (
     Json,
     RowItem,
     RowPages,
-    body_of,
     read_row_pages,
     write_row_pages,
 )
 
-FORMAT = 13
+FORMAT = 14
 """Raised when the same rows are told otherwise."""
 ReadRun = Callable[[str], RunRecord]
 """Returns a run by its id."""
-Kind = Literal["flips", "wrong", "slices", "compare", "looks", "queue", "check", "plan", "judged"]
+Kind = Literal["slices", "compare", "looks", "queue", "check", "plan", "judged"]
 _OF_FILES = ("check", "plan")
 """Kinds that are about a file and no run."""
 _OF_SIDES = ("compare", "judged")
 """Kinds that are about sides of runs, or judges of verdict files."""
 TITLES: Mapping[Kind, str] = {
-    "flips": "Comparing what both prompts said of each row",
-    "wrong": "Looking for the rows that the judge got wrong",
     "slices": "Measuring the judge on each value of the column",
     "compare": "Comparing two judges row by row",
     "looks": "Counting who has looked at this run's sealed rows",
@@ -66,6 +58,8 @@ TITLES: Mapping[Kind, str] = {
     "judged": "Reading what a judge said of each row",
 }
 """What a visitor is told while it is worked out."""
+LEAST_ROWS = 10
+"""Values of a column with fewer rows are measured together."""
 _FILES = ("data", "audited", "holdout")
 """Fields of a configuration that name files of rows."""
 
@@ -74,14 +68,14 @@ _FILES = ("data", "audited", "holdout")
 class RowQuery:
     """What is wanted.
 
-    Flips of a run, wrong rows of a benchmark, its slices by a column, two sides compared, the looks
-    at a run's holdout, a queue of rows to label, all rows of a side with its verdicts; or the check
-    of a data file, and the plan of a run.
+    A benchmark's slices by a column, two sides compared, the looks at a run's holdout, a queue of
+    rows to label, all rows of a side with its verdicts; or the check of a data file, and the plan
+    of a run.
 
     Args:
         kind: Which of them.
-        names: A run; a run and a column; two sides; what `file_data.py` returns for a file; or the
-            configuration of a run, as JSON.
+        names: A run; a run and a column; one or two sides; what `file_data.py` returns for a file;
+            or the configuration of a run, as JSON.
         environment: Of the command that a plan is for.
     """
 
@@ -159,8 +153,10 @@ def make_row_pages(workspace: Workspace, query: RowQuery) -> None:
         head = checked_body(workspace, query.names)
     elif query.kind == "judged":
         head, items, arrays = judged_rows(workspace, parse_side(query.names[0]))
+    elif query.kind == "queue":
+        head, items = _queue(workspace, query.names[0])
     else:
-        head, items = _MADE[query.kind](workspace, *query.names)
+        head = _HEADS[query.kind](workspace, *query.names)
     write_row_pages(_path(workspace, query), stamp, head, items, arrays)
 
 
@@ -191,44 +187,17 @@ def scale_of(head: Json) -> OutputScale:
     return OutputScale(**values)
 
 
-def flip_of(body: Json) -> Flip:
-    """Return a flip as it was kept."""
-    values: dict[str, Any] = {**body, "classes": tuple(body["classes"])}
-    values |= {side: Verdict(**body[side]) for side in ("before", "after")}
-    return Flip(**values)
+def _slices(workspace: Workspace, run_id: str, column: str) -> dict[str, Any]:  # Any: JSON
+    judged = shown_rows(workspace, read_run(workspace, run_id)).judged
+    parts = by_column(judged, column, least=LEAST_ROWS)
+    return {"tables": {value: part.to_json() for value, part in parts.items()}}
 
 
-def changes_of(head: Json) -> tuple[Change, ...]:
-    """Return the differences of a comparison as they were kept."""
-    return tuple(Change(**change) for change in head["changes"])
+def _compare(workspace: Workspace, before: str, after: str) -> dict[str, Any]:  # Any: JSON
+    return compare_runs(workspace, parse_side(before), parse_side(after)).to_json()
 
 
-def _flips(workspace: Workspace, run_id: str) -> tuple[dict[str, Any], list[RowItem]]:
-    both = both_sides(workspace, read_run(workspace, run_id))
-    flips = flips_of(both)
-    head: dict[str, Any] = _counts(flips) | {
-        "labels": body_of(both.before.dataset.labels),
-        "before": as_json(bins_of_verdicts(both.before)),
-        "after": as_json(bins_of_verdicts(both.after) if both.after else ()),
-    }
-    return head, _flip_items(flips)
-
-
-def _wrong(workspace: Workspace, run_id: str) -> tuple[dict[str, Any], list[RowItem]]:
-    return wrong_rows(shown_rows(workspace, read_run(workspace, run_id)))
-
-
-def _slices(workspace: Workspace, run_id: str, column: str) -> tuple[dict[str, Any], list[RowItem]]:
-    parts = measure_slices(shown_rows(workspace, read_run(workspace, run_id)), column)
-    return {"tables": {value: part.to_json() for value, part in parts.items()}}, []
-
-
-def _compare(workspace: Workspace, before: str, after: str) -> tuple[dict[str, Any], list[RowItem]]:
-    comparison = compare_runs(workspace, parse_side(before), parse_side(after))
-    return comparison.to_json(), _flip_items(comparison.flips)
-
-
-def _looks(workspace: Workspace, run_id: str) -> tuple[dict[str, Any], list[RowItem]]:
+def _looks(workspace: Workspace, run_id: str) -> dict[str, Any]:  # Any: JSON
     """Count the looks at a run's holdout, those at other holdouts with its rows and measured
     prompts among them.
     """
@@ -241,7 +210,7 @@ def _looks(workspace: Workspace, run_id: str) -> tuple[dict[str, Any], list[RowI
     )
     look = requested_look(ledger.history(), request)
     remaining = max(0, MAX_LOOKS - look.number + 1)
-    return {"so_far": len(ledger.looks(holdout)), "left": remaining, "next_alpha": look.alpha}, []
+    return {"so_far": len(ledger.looks(holdout)), "left": remaining, "next_alpha": look.alpha}
 
 
 def _queue(workspace: Workspace, run_id: str) -> tuple[dict[str, Any], list[RowItem]]:
@@ -252,32 +221,8 @@ def _queue(workspace: Workspace, run_id: str) -> tuple[dict[str, Any], list[RowI
     return queue_items(config, config.dataset())
 
 
-_MADE = {
-    "flips": _flips,
-    "wrong": _wrong,
-    "slices": _slices,
-    "compare": _compare,
-    "looks": _looks,
-    "queue": _queue,
-}
-
-
-def _counts(flips: Flips) -> dict[str, Any]:  # Any: JSON
-    return {"n": flips.n, "right": flips.right, "wrong": flips.wrong}
-
-
-def _flip_items(flips: Flips) -> list[RowItem]:
-    return [
-        (
-            flip.row_id,
-            body_of(flip)
-            | {
-                "before": body_of(replace(flip.before, before=None)),
-                "after": body_of(replace(flip.after, before=None)),
-            },
-        )
-        for flip in flips.rows
-    ]
+_HEADS = {"slices": _slices, "compare": _compare, "looks": _looks}
+"""Kinds that have no rows."""
 
 
 def _path(workspace: Workspace, query: RowQuery) -> Path:

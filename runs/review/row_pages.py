@@ -13,10 +13,9 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast, overload
+from typing import Any
 
 import numpy as np
 
@@ -37,9 +36,7 @@ Arrays = Mapping[str, np.ndarray[Any, Any]]  # Any: of whatever shape and type
 BRIEF = "brief"
 """The field of a row that a list of many rows reads alone."""
 RowItem = tuple[str, Json]
-"""The id of a row to be shown, and what is shown of it; `cuts` has what `cut_of` returns for each
-column that cuts the rows into a few parts.
-"""
+"""The id of a row to be shown, and what is shown of it."""
 
 
 def write_row_pages(
@@ -170,64 +167,10 @@ class RowPages:
             for (row_id,) in connection.execute("SELECT row_id FROM item ORDER BY seq"):
                 yield json.loads(row_id)
 
-    def chosen(self, *, cut: tuple[str, str] | None = None, **wanted: str | bool) -> ChosenRows:
-        """Return the rows whose fields have these values; what is empty is not asked about."""
-        conditions: dict[str, str | int] = {
-            f"json_extract(body, '$.{name}') = ?": value
-            for name, value in wanted.items()
-            if value != ""
-        }
-        if cut is not None:
-            conditions["EXISTS (SELECT 1 FROM json_each(body, '$.cuts') WHERE value = ?)"] = cut_of(
-                *cut
-            )
-        return ChosenRows(self, conditions)
-
     def _open(self) -> contextlib.closing[sqlite3.Connection]:
         address = f"{self._path.resolve().as_uri()}?mode=ro"
         return contextlib.closing(sqlite3.connect(address, uri=True))
 
 
-class ChosenRows(Sequence[Json]):
-    """Rows of a kind, counted and read by the database."""
-
-    def __init__(self, pages: RowPages, conditions: Mapping[str, str | int]) -> None:
-        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        self._from = f"FROM item{where}"
-        self._select, self._values = pages.select, tuple(conditions.values())
-
-    def __len__(self) -> int:
-        return self._select(f"SELECT count(*) {self._from}", *self._values)[0][0]
-
-    @overload
-    def __getitem__(self, key: int) -> Json: ...
-
-    @overload
-    def __getitem__(self, key: slice) -> list[Json]: ...
-
-    def __getitem__(self, key: int | slice) -> Json | list[Json]:
-        """Return a row, or the rows of a slice whose ends are not negative."""
-        if isinstance(key, int):
-            return self[key : key + 1][0]
-        first = key.start or 0
-        most = len(self) if key.stop is None else max(key.stop - first, 0)
-        sql = f"SELECT body {self._from} ORDER BY seq LIMIT ? OFFSET ?"
-        return [json.loads(body) for (body,) in self._select(sql, *self._values, most, first)]
-
-
 def _plain(text: str) -> str:
     return " ".join(text.casefold().split())
-
-
-def cut_of(column: str, value: str) -> str:
-    """Return a value of a column as one text."""
-    return json.dumps([column, value])
-
-
-def body_of(value: Any) -> dict[str, Any]:  # Any: a dataclass
-    """Return the fields of a dataclass as JSON has them."""
-    values = {one.name: getattr(value, one.name) for one in fields(value)}
-    return {
-        name: dict(cast("Mapping[str, Any]", one)) if isinstance(one, Mapping) else one
-        for name, one in values.items()
-    }

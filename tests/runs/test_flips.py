@@ -140,9 +140,10 @@ def test_a_flip_carries_what_a_person_needs_to_judge_it(place: Workspace, run: R
     for flip in flips(place, run.run_id).rows:
         assert set(flip.inputs) >= {"source", "statement"}
         assert flip.positive == (flip.label >= 1)
-        assert (flip.before.positive == flip.positive) == (flip.direction == "became wrong")
-        assert "".join(p.text for p in flip.rationale if p.kind != "new") == flip.before.rationale
-        assert "".join(p.text for p in flip.rationale if p.kind != "old") == flip.after.rationale
+        before, after = flip.sides["before"], flip.sides["after"]
+        assert (before["positive"] == flip.positive) == (flip.direction == "became wrong")
+        assert "".join(p.text for p in flip.rationale if p.kind != "new") == before["rationale"]
+        assert "".join(p.text for p in flip.rationale if p.kind != "old") == after["rationale"]
 
 
 def test_an_answer_that_is_missing_is_no_flip(place: Workspace, run: RunResult) -> None:

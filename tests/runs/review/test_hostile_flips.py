@@ -11,7 +11,7 @@ from judgewright.judges import Registry
 from judgewright.runs.actions import both_sides, flips_of, read_run, start_run
 from judgewright.runs.config import Environment
 from judgewright.runs.demo import write_demo_rows
-from judgewright.runs.review.flip_pages import FLIPS_PER_PAGE
+from judgewright.runs.review.row_lists import ROWS_PER_PAGE
 from judgewright.runs.store import RunConfig, Workspace
 
 from .conftest import GOOD, Elements, Made, count_foreign, visit, when_done
@@ -70,7 +70,7 @@ def test_hostile_rows_are_all_shown_among_the_flips_and_do_nothing(
         found = flips_of(both_sides(place, read_run(place, spoilt.run_id))).rows
     shown, largest, markup = set[str](), 0, 0
     with visit(spoilt.root) as page:
-        for number in range(1, len(found) // FLIPS_PER_PAGE + 2):
+        for number in range(1, len(found) // ROWS_PER_PAGE + 2):
             answer = when_done(page, f"/runs/{spoilt.run_id}/flips?page={number}")
             assert answer.status_code == 200
             largest = max(largest, len(answer.content))

@@ -116,6 +116,7 @@ def test_rows_are_narrowed_as_they_would_be_by_hand(
         ({"rows": "errs"}, wrong[0] | wrong[1]),
         ({"rows": bench_made.after}, wrong[1]),
         ({"rows": "differ"}, flipped),
+        ({"rows": "flips"}, wrong[0] ^ wrong[1]),
         (flips, flipped),
         ({"rows": "unscored"}, set()),
         ({"slice": "channel=pdf"}, printed),
@@ -160,9 +161,6 @@ def test_a_row_opens_with_what_each_judge_said(
     assert beside == [links[0], links[2]]
 
 
-ADDRESSES = ("/matrix?{}", "/matrix/rows?{}", "/compare?{}", "/compare/flips?{}", "/matrix/row?{}")
-
-
 def everything(client: TestClient, work: Workbench, keys: list[str], words: str) -> Iterator[str]:
     """Yield whatever the pages of rows and of comparisons answer, asked in every way."""
     sides = [work.before, work.after, work.run_id, f"{work.run_id}:before"]
@@ -174,8 +172,7 @@ def everything(client: TestClient, work: Workbench, keys: list[str], words: str)
     for one in sides:
         for other in sides:
             yield when_done(client, f"/compare?run={one}&run={other}").text
-            for page in range(1, 8):
-                yield when_done(client, f"/compare/flips?a={one}&b={other}&page={page}").text
+            yield when_done(client, f"/matrix?judge={one}&judge={other}&rows=flips").text
     for key in keys:
         query = urlencode([*(("judge", side) for side in sides), ("row", key)])
         yield when_done(client, f"/matrix/row?{query}").text
@@ -263,9 +260,8 @@ def test_a_verdict_file_stands_beside_runs(
         assert name in client.get("/compare").text
         text = Elements(client.get(f"/compare?run={bench_own.after}&run={name}").text).text
         assert "no decision of the gate" in text
-        flips = client.get(f"/compare/flips?a={bench_own.after}&b={name}").text
-        shown = client.get(f"/matrix/rows?judge={name}").text + flips
-    assert re.findall(r'aria-label="Row ([^"]+)"', flips) == [line["id"] for line in lines[:2]]
+        assert ids(client, f"{query}&rows=flips") == [line["id"] for line in lines[:2]]
+        shown = client.get(f"/matrix/rows?judge={name}").text
     assert [one for one in hidden if f">{one}<" in shown] == []
     plain = [{k: v for k, v in line.items() if k != "label"} for line in lines]
     unlabelled = write(root, "unlabelled.jsonl", plain)

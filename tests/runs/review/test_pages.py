@@ -17,7 +17,7 @@ from judgewright.runs.actions import both_sides, flips_of, read_run, start_run
 from judgewright.runs.config import Environment
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.reports import Exact, open_templates
-from judgewright.runs.review.flip_pages import FLIPS_PER_PAGE
+from judgewright.runs.review.row_lists import ROWS_PER_PAGE
 from judgewright.runs.store import (
     CallStore,
     RunConfig,
@@ -63,7 +63,7 @@ def test_the_flips_are_those_of_the_record_and_can_be_narrowed(
         found = flips_of(both_sides(place, read_run(place, made.run_id)))
     assert found.rows
     whole = at(page, "/runs/{run}/flips", made)
-    first = [row.row_id for row in found.rows[:FLIPS_PER_PAGE]]
+    first = [row.row_id for row in found.rows[:ROWS_PER_PAGE]]
     assert first == re.findall(r'aria-label="Row ([^"]+)"', whole)
     assert any(mark in whole for mark in made.opened)
     for query, wanted in (
@@ -78,7 +78,7 @@ def test_the_flips_are_those_of_the_record_and_can_be_narrowed(
     ):
         text = at(page, f"/runs/{{run}}/flips?{query}", made)
         assert f"{len(wanted)} flips" in text
-        most = min(len(wanted), FLIPS_PER_PAGE)
+        most = min(len(wanted), ROWS_PER_PAGE)
         assert text.count('<article class="flip') == most
 
 

@@ -1,30 +1,13 @@
-"""Rows kept to be shown: narrowed, counted and paged like a list, and made anew where they do not
-fit.
-"""
+"""Rows kept to be shown: read one by one, and made anew where they do not fit."""
 
-import itertools
 import sqlite3
 from pathlib import Path
 
 import pytest
 
-from judgewright.runs.review.row_pages import cut_of, read_row_pages, write_row_pages
+from judgewright.runs.review.row_pages import read_row_pages, write_row_pages
 
-CHANNELS = ("web", 'a "quoted"\n', "\ud800")
-ITEMS = [
-    (
-        f"row {n} \ud800",
-        {
-            "n": n,
-            "text": "\ud800\x00'--",
-            "direction": ("became wrong", "became right")[n % 2],
-            "error": ("FP", "FN", "a called b")[n % 3],
-            "in_slice": n % 5 == 0,
-            "cuts": [cut_of("channel", CHANNELS[n % 3]), cut_of("year", str(n % 4))],
-        },
-    )
-    for n in range(60)
-]
+ITEMS = [(f"row {n} \ud800", {"n": n, "texts": {"a": "\ud800\x00'--"}}) for n in range(60)]
 
 
 @pytest.fixture
@@ -34,28 +17,17 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "pages" / "one.db"
 
 
-def test_rows_are_narrowed_and_paged_as_a_list_would_be(path: Path) -> None:
-    """Every combination of what is asked, against the list itself."""
+def test_rows_are_read_one_by_one(path: Path) -> None:
+    """By their ids, their numbers, or words that stand in them; hostile ones too."""
     pages = read_row_pages(path, "now")
     assert pages is not None
     assert pages.head == {"note": "n"}
-    cuts = (None, ("channel", CHANNELS[1]), ("channel", "\ud800"), ("year", "3"), ("year", "x"))
-    asked = itertools.product(("", "became right"), ("", "FN"), ("", True, False), cuts)
-    for direction, error, in_slice, cut in asked:
-        wanted = [
-            body
-            for _, body in ITEMS
-            if direction in ("", body["direction"])
-            and error in ("", body["error"])
-            and (in_slice == "" or in_slice is body["in_slice"])
-            and (cut is None or cut_of(*cut) in body["cuts"])
-        ]
-        chosen = pages.chosen(direction=direction, error=error, in_slice=in_slice, cut=cut)
-        assert len(chosen) == len(wanted)
-        assert list(chosen) == chosen[:] == wanted
-        assert chosen[3:7] == wanted[3:7]
-    assert pages.read(ITEMS[7][0]) == ITEMS[7][1]
+    assert list(pages.ids()) == [row_id for row_id, _ in ITEMS]
+    assert pages.count() == 60
+    assert pages.read(ITEMS[7][0]) == pages.at(8) == ITEMS[7][1]
     assert pages.read("row 7") is None
+    assert pages.numbers_with("ROW 7", ("texts",)) == [8]
+    assert len(pages.numbers_with("\ud800", ("texts",))) == 60
 
 
 def test_what_does_not_fit_is_made_anew(path: Path, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ entered once.
 import asyncio
 import contextlib
 import json
-import math
 import re
 import shutil
 import sqlite3
@@ -36,7 +35,6 @@ from judgewright.runs.config import Environment
 from judgewright.runs.config.place import Place
 from judgewright.runs.labels.queue import reading_order
 from judgewright.runs.labels.session import LabelSession, open_rows
-from judgewright.runs.review.compare_pages import FLIPS_PER_PAGE
 from judgewright.runs.review.queue_rows import open_kept_queue
 from judgewright.runs.review.row_data import (
     RowQuery,
@@ -60,7 +58,7 @@ FOLDED = tuple(f"/runs/{{run}}/evidence/{part}" for part in PARTS)
 HOSTILE_ADDRESSES = (
     "/?words=groundedness&sort=change",
     "/runs/{run}/flips?page=2",
-    "/runs/{after}/rows?column=channel&value=%3Cscript%3E",
+    "/runs/{after}/rows?slice=channel%3D%3Cscript%3E",
     "/compare?run={run}:before&run={run}",
     "/matrix/rows?rows=differ&words=%3Cscript%3E",
     "/matrix?before={before}&after={after}&words=%22%3E%3Cimg%20src=x%3E",
@@ -164,12 +162,8 @@ def test_the_differences_are_those_counted_by_hand(
     assert left is None or f"{left.difference:+.3f}" in line[1]
     assert "at the same recall" in text
     flipped = wrong[0] ^ wrong[1]
-    pages = range(1, math.ceil(len(flipped) / FLIPS_PER_PAGE) + 1)
-    shown = [
-        at(reader, f"/compare/flips?a={{before}}&b={{after}}&page={page}", bench_made)
-        for page in pages
-    ]
-    assert sorted(re.findall(r'aria-label="Row ([^"]+)"', "".join(shown))) == sorted(flipped)
+    rows = at(reader, "/matrix/rows?judge={before}&judge={after}&rows=flips", bench_made)
+    assert sorted(re.findall(r"<a [^>]*>(.*?)</a>", rows)) == sorted(flipped)
 
 
 def test_each_column_says_how_many_values_it_has(reader: TestClient, bench_made: Workbench) -> None:
@@ -419,7 +413,7 @@ def test_a_benchmark_whose_file_changed_keeps_its_figures(
 
 def test_many_rows_are_worked_out_in_a_process_of_their_own(bench_own: Workbench) -> None:
     """What it keeps is what the server would; a new entry of rows in the ledger makes it old."""
-    query, lost = RowQuery("wrong", (bench_own.after,)), RowQuery("flips", (bench_own.after,))
+    query, lost = RowQuery("judged", (bench_own.after,)), RowQuery("looks", (bench_own.after,))
     variables, where = Environment().process_variables, Place.of(bench_own.root)
     with Workspace(bench_own.root) as place:
         assert bytes_to_read(place, query) > 50_000
