@@ -24,10 +24,10 @@ from .run_view import render_html, render_markdown
 from .score_report import DISAGREEMENTS, MOST_CHARTED, MOST_LISTED, render_score_report
 from .sentences import (
     describe_equal_gain,
+    describe_evidence,
     describe_final,
     describe_guard,
     describe_unanswered,
-    gate_sentences,
 )
 from .terminal_report import say_event
 
@@ -46,13 +46,13 @@ __all__ = [
     "confusion",
     "confusion_chart",
     "describe_equal_gain",
+    "describe_evidence",
     "describe_final",
     "describe_guard",
     "describe_unanswered",
     "export_run",
     "f1_by_threshold",
     "fit_label",
-    "gate_sentences",
     "metric_intervals",
     "metric_rows",
     "open_templates",

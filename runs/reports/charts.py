@@ -300,23 +300,18 @@ def _draw_matrix(
                     )
 
 
-def reliability(before: Sequence[Bin], after: Sequence[Bin] = ()) -> str:
+def reliability(bins: Sequence[Bin]) -> str:
     """Draw how often people say yes where the judge's probability of yes lies in a bin, with
     Wilson's interval.
 
     Args:
-        before, after: As `reliability_bins` and `bins_of_verdicts` give them.
+        bins: As `reliability_bins` and `bins_of_verdicts` give them.
     """
-    first = ("before", ORANGE, before, -2.5) if after else ("the judge", BLUE, before, 0.0)
-    sides = [first, *([("after", BLUE, after, 2.5)] if after else [])]
     described: list[str] = []
-    for name, _, bins, _ in sides:
-        described += [
-            f"{name}, {b.low:.2g} to {b.high:.2g}: {b.share.n} rows, {number(b.share.value, 2)}"
-            " positive"
-            for b in bins
-            if b.share.n
-        ]
+    for one in bins:
+        if one.share.n:
+            share = f"{one.share.n} rows, {number(one.share.value, 2)} positive"
+            described.append(f"{one.low:.2g} to {one.high:.2g}: {share}")
     if not described:
         return no_picture("Reliability", "no verdict carries a probability")
     title = "Reliability: share people call positive, by the judge's probability"
@@ -325,22 +320,17 @@ def reliability(before: Sequence[Bin], after: Sequence[Bin] = ()) -> str:
     drawing.grid(up, (0.0, 0.25, 0.5, 0.75, 1.0))
     drawing.ticks(across, 270, (0.0, 0.25, 0.5, 0.75, 1.0))
     drawing.line(across(0), up(0), across(1), up(1), "diagonal", stroke_dasharray="4 4")
-    for name, colour, bins, shift in sides:
-        for b in bins:
-            share, value = b.share, b.share.value
-            if b.probability is None or value is None:
-                continue
-            x = across(b.probability) + shift
-            if share.low is not None and share.high is not None:
-                ends = x, up(share.low), x, up(share.high)
-                drawing.line(*ends, name, stroke=colour, stroke_width="1.6")
-            tip = f"{name}, probability {b.low:.2g} to {b.high:.2g}: {value:.0%}"
-            filled = name != "before"
-            drawing.dot(x, up(value), name, colour, f"{tip} of {share.n:,} rows", filled=filled)
-    drawing.legend(
-        [(name, colour, name != "before") for name, colour, *_ in sides],
-        after="upwards: people's yes",
-    )
+    for one in bins:
+        share, value = one.share, one.share.value
+        if one.probability is None or value is None:
+            continue
+        x = across(one.probability)
+        if share.low is not None and share.high is not None:
+            ends = x, up(share.low), x, up(share.high)
+            drawing.line(*ends, "interval", stroke=BLUE, stroke_width="1.6")
+        tip = f"probability {one.low:.2g} to {one.high:.2g}: {value:.0%} of {share.n:,} rows"
+        drawing.dot(x, up(value), "bin", BLUE, tip)
+    drawing.legend([("the judge", BLUE, True)], after="upwards: people's yes")
     middle = (across(0) + across(1)) / 2
     drawing.text(middle, 292, "judge's probability of yes", "quiet", text_anchor="middle")
     return drawing.svg()

@@ -14,7 +14,6 @@ from importlib.metadata import version
 from typing import Any
 
 from ...judges.metrics import CHOICE_METRICS
-from ...judges.metrics.reliability_bins import bins_of_verdicts
 from ...optimize import BY_GATE
 from ...optimize.word_diff import diff_prompts
 from ..actions.first_figure import first_figure
@@ -22,7 +21,7 @@ from ..actions.flips import BothSides, Flips, flips_of
 from ..actions.run_summary import RunSummary
 from ..store.run_command import command_of
 from ..terminal import visible
-from .charts import reliability, run_charts
+from .charts import run_charts
 from .first_sentence import first_sentences
 from .numbers import BRIEF
 from .rendering import open_templates, page_style
@@ -101,10 +100,6 @@ def render_html(run: RunSummary, rows: BothSides) -> str:
     """Return the page: style and pictures inside, no script, nothing fetched; the same run gives
     the same page.
     """
-    curve = None
-    if rows.before.scale.kind != "choice":  # which has no probability of yes
-        after = bins_of_verdicts(rows.after) if rows.after else ()
-        curve = reliability(bins_of_verdicts(rows.before), after)
     flips = flips_of(rows)
     wrong, right = (
         tuple(flip for flip in flips.rows if flip.direction == which)
@@ -120,7 +115,6 @@ def render_html(run: RunSummary, rows: BothSides) -> str:
         simulated=run.simulated,
         rows=flips,
         flips=[*wrong[:MOST_FLIPS], *right[:MOST_FLIPS]],
-        reliability=curve,
         steps=_AllOf(run.steps),
         looks=None,
     )

@@ -11,7 +11,6 @@ from ...judges.metrics.catalog import sign_of
 from ...optimize import BY_GATE
 from ...optimize.events import (
     ChancesReckoned,
-    DecisionRecord,
     Evidence,
     FloorRecord,
     GuardRecord,
@@ -117,28 +116,6 @@ def describe_look(number_of_look: int, level: float) -> str:
     )
 
 
-def gate_sentences(decision: DecisionRecord | None) -> list[str]:
-    """Say what the gate saw, the change it decided on first."""
-    evidence = None if decision is None else decision.evidence
-    if evidence is None:
-        return []
-    lines = []
-    if evidence.target:
-        lines.append(f"{_describe_tested(evidence.target)}.")
-    lines += [f"{line}." for line in describe_evidence(evidence)]
-    if evidence.slice_change:
-        lines.append(f"On the slice that was optimized, {_describe_tested(evidence.slice_change)}.")
-    if evidence.veto:
-        lines.append(
-            f"Where {evidence.veto}, more verdicts went wrong than were mended: that is a veto."
-        )
-    before, after = percent(evidence.coverage_before), percent(evidence.coverage_after)
-    lines.append(f"{before} of the rows were answered before, {after} after.")
-    lines += [f"{line[0].upper()}{line[1:]}." for line in describe_unanswered(evidence)]
-    lines.append(f"It was {describe_look(evidence.look, evidence.alpha)}.")
-    return lines
-
-
 def describe_equal_gain(equal: Json | None, target: Json | None) -> list[str]:
     """Say what is left of the target's change at the same recall, and when the new prompt is below
     the old one's curve.
@@ -209,10 +186,21 @@ def describe_floor(floor: FloorRecord) -> str:
 
 
 def describe_evidence(evidence: Evidence) -> list[str]:
-    """Say what is left of the gain at the same recall, and what became of every guard and every
-    floor.
+    """Say what a decision rests on, beside the table of changes: what is left of the gain at the
+    same recall, every guard and floor, the rows without an answer, and which look it was.
     """
-    return describe_equal_gain(evidence.equal_gain, evidence.target) + describe_limits(evidence)
+    lines = describe_equal_gain(evidence.equal_gain, evidence.target) + describe_limits(evidence)
+    if evidence.veto:
+        lines.append(
+            f"where {evidence.veto}, more verdicts went wrong than were mended: that is a veto"
+        )
+    before, after = evidence.coverage_before, evidence.coverage_after
+    answered = f"rows answered: {percent(before)} before, {percent(after)} after"
+    if evidence.worst_case and min(before, after) < 1:
+        worst, best = map(signed, evidence.worst_case)
+        answered += f"; the rest could make the change {worst} or {best}"
+    look = describe_look(evidence.look, evidence.alpha)
+    return [*lines, answered, *describe_unanswered(evidence), look]
 
 
 def describe_limits(evidence: Evidence) -> list[str]:
@@ -300,15 +288,6 @@ def _describe_change(change: Json) -> str:
     values = f"{number(change['before'])} -> {number(change['after'])}"
     gain = f"{signed(change['difference'])} paired ({spread_of(change)})"
     return f"on the final rows {change['metric']} {values}, {gain}"
-
-
-def _describe_tested(change: Json) -> str:
-    spread = interval(change, change=True)
-    return (
-        f"{change['metric']} went from {number(change['before'])} to {number(change['after'])}: "
-        f"{signed(change['difference'])} (95 % interval {spread}, p {p_value(change['p'])}) "
-        f"on {count(change['n'])} rows in {count(change['groups'])} groups"
-    )
 
 
 def step_name(event: StepTaken) -> str:

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 
 from ...judges import Answer, JudgedDataset, Row, Unscored, Verdict
-from ...judges.metrics.estimate import as_json
-from ...judges.metrics.reliability_bins import bins_of_verdicts
 from ..actions.compare_runs import ComparedSide, has_texts, keys_of_rows, rows_of_side
 from ..actions.run_summary import read_run
 from ..actions.show_rows import in_words, said_by, verdict_body
@@ -83,7 +81,6 @@ def judged_rows(
         "cuts": list(values.items()),
         "classes": list(judged.scale.labels) if choice else [],
         "labels": asdict(judged.dataset.labels),
-        "bins": [] if choice else as_json(bins_of_verdicts(judged)),
         "unreadable": group_unreadable(judged),
     }
     return head, items, arrays

@@ -122,7 +122,6 @@ def part(state: AppState, request: Request) -> Response:
         values = {
             "rows": rows,
             "flips": map(rows.read, rows.listed("wrong")[:FLIPS_SHOWN].tolist()),
-            "reliability": rows.drawn_reliability,
         }
         return state.page("run_flips.html", run=summary, **values)
     return state.page(f"run_{name}.html", **_values(state, summary))

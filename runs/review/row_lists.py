@@ -13,13 +13,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...judges import InputError, IntArray
-from ...judges.metrics.reliability_bins import Bin
 from ...optimize.word_diff import diff_words
 from ..actions.compare_runs import ComparedSide
 from ..actions.flips import Direction
 from ..actions.run_summary import RunSummary, read_optimization
 from ..actions.show_rows import Side
-from ..reports.charts import reliability
 from .app_state import AppState
 from .bench_pages import measured_of
 from .marks import marks_of, set_mark
@@ -53,7 +51,6 @@ class Flips:
             raise InputError(f"run {run.run_id} has no new prompt, so that no row changed sides")
         columns = [column_of(state, run, "before"), column_of(state, run)]
         self._state, self.table = state, state.table(columns)
-        self.bins = [list(map(Bin.from_json, one.pages.head["bins"])) for one in columns]
         self.cuts = {"in": "", "out": "none"}
         """How a filter names the rows `in` the slice of the run, which may be all, and those `out`
         of it.
@@ -87,12 +84,6 @@ class Flips:
             "rationale": diff_words(before["rationale"], after["rationale"]),
         }
 
-    @property
-    def drawn_reliability(self) -> str | None:
-        """The reliability curves of both; None where no verdict has a probability."""
-        has_any = any(one.share.n for bins in self.bins for one in bins)
-        return reliability(*self.bins) if has_any else None
-
 
 def read_row(table: Matrix, position: int) -> dict[str, Any]:  # Any: JSON
     """Return what is shown of a row of a table: its texts, and what each judge says."""
@@ -123,7 +114,6 @@ def flips(state: AppState, request: Request) -> Response:
         counts=rows,
         page=page,
         rows=map(rows.read, page.items),
-        reliability=rows.drawn_reliability,
         choices=choices,
         asked=asked,
         **_marks(state, run),

@@ -24,7 +24,6 @@ from ...optimize.losses import TARGETS, ClassNames
 from ..actions.check_data import CheckOptions
 from ..actions.describe_models import describe_models
 from ..actions.read_objective import saved_slices
-from ..actions.run_summary import RunSummary, read_run
 from ..actions.work_jobs import result_of
 from ..config.environment import SIMULATED, Environment
 from ..demo import DEMO_OPTIONS, DOCUMENTS, JUDGE, demo_rows
@@ -47,9 +46,6 @@ READING = "Read the objective"
 NOT_CLEAR = "The objective is in words, and no reading of it is taken yet."
 NO_MODEL_READING = '<div id="model-reading" hidden></div>'
 """What stands in its place while the objective has other words."""
-LOOKED_BACK = 30
-"""So many of the last runs are looked at for one that has measured the same judge on the same data.
-"""
 
 
 def start(state: AppState, request: Request) -> Response:
@@ -272,7 +268,6 @@ def _page(
         kinds=KINDS,
         reading=_reading(state, form) if form.objective else None,
         plan=planned,
-        measured=_measured(state, form) if planned else None,
         model_reading=model_reading
         if model_reading is not None and model_reading.objective == form.objective
         else None,
@@ -409,26 +404,6 @@ def _objective_words(form: StartForm) -> ObjectiveWords:
 def _reader(form: StartForm) -> str:
     """Return the model that reads the objective in the run: the optimizer's."""
     return form.more.get("optimizer_model") or form.named_model
-
-
-def _measured(state: AppState, form: StartForm) -> RunSummary | None:
-    """Return the last run that took this judge on this data with this model as far as the slice and
-    the loss.
-    """
-    path, prompt = str(form.path(state)), form.prompt(state)
-    for record in state.records()[::-1][:LOOKED_BACK]:
-        config: Mapping[str, Any] = record.config
-        if record.kind != "optimize" or (config.get("data"), config.get("model")) != (
-            path,
-            form.named_model,
-        ):
-            continue
-        if config.get("objective") != form.objective:
-            continue
-        summary = read_run(state.workspace, record.run_id)
-        if summary.loss is not None and summary.before.version == prompt.version:
-            return summary
-    return None
 
 
 ADDRESSES = (

@@ -16,7 +16,7 @@ from judgewright.runs.actions import (
     needed,
     verification,
 )
-from judgewright.runs.reports import gate_sentences
+from judgewright.runs.reports import describe_evidence
 from judgewright.runs.reports.sentences import describe_chance
 from judgewright.runs.store import RunJournal, Workspace, create_run
 
@@ -114,6 +114,13 @@ def test_the_rows_that_would_decide_are_those_of_the_decision() -> None:
     )
 
 
+def lines_of(guard: dict[str, object]) -> list[str]:
+    """What is said of a decision with this guard."""
+    evidence = read(undecided(guards=[guard])).evidence
+    assert evidence is not None
+    return describe_evidence(evidence)
+
+
 def test_a_guard_is_told_with_the_bound_that_was_tested_and_what_its_p_is_of() -> None:
     """The one-sided bound, not an end of the two-sided interval; decisions of before have no p of a
     guard.
@@ -127,14 +134,14 @@ def test_a_guard_is_told_with_the_bound_that_was_tested_and_what_its_p_is_of() -
         "state": "held",
         "p": 0.0321,
     }
-    _, line, *_ = gate_sentences(read(undecided(guards=[guard])))
+    line, *_ = lines_of(guard)
     assert (
         line
         == "recall may not fall by 0.050; its change is at least -0.044 (one-sided 95 % bound; p"
-        " against such a loss: 0.0321): the guard holds."
+        " against such a loss: 0.0321): the guard holds"
     )
     del guard["p"]
-    _, line, *_ = gate_sentences(read(undecided(guards=[guard])))
+    line, *_ = lines_of(guard)
     assert "(one-sided 95 % bound): the guard holds" in line
 
 
