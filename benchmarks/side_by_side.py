@@ -35,7 +35,8 @@ from judgewright.judges import (
     measure,
     parse_label_scale,
 )
-from judgewright.runs.imports import AddOptions, ForeignJudge, read_installed, understand
+from judgewright.plugins.tools import readers
+from judgewright.runs.imports import AddOptions, ForeignJudge, understand
 
 DATA = Path(__file__).resolve().parents[2] / "shared/data"
 ENVIRONMENTS = Path(__file__).resolve().parents[1] / ".verify"
@@ -149,7 +150,7 @@ def judges_of(comparison: Comparison, environments: Path) -> dict[str, JudgeProm
     for theirs in comparison.theirs:
         python = environments / theirs.tool / "bin/python"
         try:
-            judge = read_installed(theirs.tool, theirs.name, str(python))
+            judge = getattr(readers, theirs.tool.upper()).read(theirs.name, str(python))
             understood = understand(judge, _with_criteria(judge, theirs.options))
         except InputError as error:
             print(f"left out: {theirs.shown}: {error}", file=sys.stderr)

@@ -38,6 +38,7 @@ Kind = Literal[
     "engines",
     "data_sources",
     "judge_readers",
+    "prompt_readers",
     "model_kinds",
     "tracers",
 ]
@@ -63,7 +64,9 @@ class Plugin:
     data_sources: Mapping[str, str] = field(default_factory=dict[str, str])
     """By the name that `data import` takes: `Source`s."""
     judge_readers: Mapping[str, str] = field(default_factory=dict[str, str])
-    """By the name of the tool that `judges add --from` takes: `ToolReader`s."""
+    """By the name of the tool that `judges add --from` takes: `JudgeReader`s."""
+    prompt_readers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By what they read, such as `source files`: `PromptReader`s of `judges add FILE`."""
     model_kinds: Mapping[str, str] = field(default_factory=dict[str, str])
     """By KIND of `KIND/PROVIDER/MODEL`, as `--model` takes it: `ModelKind`s."""
     tracers: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -1,1 +1,1 @@
-"""Judges that DeepEval, MLflow, Ragas, TruLens and UMBRELA ship, read from an installation."""
+"""Judges that other tools ship, save and build, and prompts in other languages than Python."""

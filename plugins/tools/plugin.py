@@ -1,16 +1,24 @@
-"""What this plug-in brings: the judges that other tools ship, for `judges add --from`."""
+"""What this plug-in brings: the judges that other tools ship, saved or build in code, and prompts
+in source files of other languages than Python, for `judges add`.
+"""
 
 from ...runs.plugins import Plugin
 
-_READERS = "judgewright.plugins.tools.readers"
+_HERE = "judgewright.plugins.tools"
+_READERS = f"{_HERE}.readers"
 PLUGIN = Plugin(
     name="tools",
-    summary="Add the judges that DeepEval, MLflow, Ragas, TruLens and UMBRELA ship.",
+    summary="Add the judges of DeepEval, MLflow, Ragas, TruLens and other tools.",
     judge_readers={
         "deepeval": f"{_READERS}:DEEPEVAL",
         "mlflow": f"{_READERS}:MLFLOW",
         "ragas": f"{_READERS}:RAGAS",
         "trulens": f"{_READERS}:TRULENS",
         "umbrela": f"{_READERS}:UMBRELA",
+    },
+    prompt_readers={
+        "saved objects": f"{_HERE}.saved_objects:READER",
+        "objects in Python": f"{_HERE}.tool_code:READER",
+        "source files": f"{_HERE}.source_strings:READER",
     },
 )

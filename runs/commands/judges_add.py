@@ -18,7 +18,7 @@ from ...judges.errors import InputError
 from ...optimize.options import changed_options, option
 from ..config.command_options import AskOptions, ExchangeOptions
 from ..imports.add_options import AddOptions
-from ..plugins import brought
+from ..plugins import brought, load
 from ..terminal import answer, inline, say, say_json, visible
 from .decorators import options_of, read_options, writes_workspace
 from .help import Command
@@ -26,7 +26,7 @@ from .judges_draft import DraftOptions, add_drafted, body_of, positive_of, say_n
 
 if TYPE_CHECKING:
     from ...judges import JudgePrompt, Message
-    from ..imports import ForeignJudge, ModelReading, Question, Understood
+    from ..imports import ForeignJudge, JudgeReader, ModelReading, Question, Understood
     from ..store.workspace import Workspace
 
 ADD = """\
@@ -138,10 +138,12 @@ def _is_export(path: Path) -> bool:
 
 
 def _list_shipped(tool: str, interpreter: str | None, *, as_json: bool) -> None:
-    from ..imports import list_installed
-
-    names = list_installed(tool, interpreter)
+    names = _reader_of(tool).names(interpreter)
     answer({"tool": tool, "names": names}, "\n".join(map(inline, names)), as_json=as_json)
+
+
+def _reader_of(tool: str) -> JudgeReader:
+    return load(brought("judge_readers")[tool])
 
 
 def _add_export(path: Path, options: SourceOptions, workspace: Workspace, *, as_json: bool) -> None:
@@ -175,7 +177,6 @@ def _add_prompt(
     from ..actions.keep_judge import keep_judge
     from ..imports import (
         NO_READING,
-        read_installed,
         read_own_prompts,
         reading_messages,
         understand,
@@ -183,7 +184,7 @@ def _add_prompt(
 
     options: AddOptions = chosen
     if chosen.tool is not None:
-        judges = (read_installed(chosen.tool, source, chosen.interpreter),)
+        judges: Sequence[ForeignJudge] = [_reader_of(chosen.tool).read(source, chosen.interpreter)]
     else:
         judges = read_own_prompts(Path(source), chosen.string)
     if chosen.show_request:

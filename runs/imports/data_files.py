@@ -15,8 +15,8 @@ from .foreign_judge import ForeignJudge, foreign, has_field
 from .messages import ROLES, read_messages, text_of
 from .placeholders import read_parts
 from .prompt_files import words_of
-from .saved_objects import Body, read_saved_object
 
+Body = Mapping[str, Any]  # Any: JSON or YAML
 _SYSTEM_KEYS = words_of(
     "system system_prompt system_message systemPrompt instructions developer"
     " system_instruction systemInstruction instruction"
@@ -85,9 +85,6 @@ def _prompts(
             raise InputError(
                 "it is a judge already", hint=f"judgewright bench {path.name} ROWS --model NAME"
             )
-        if saved := read_saved_object(path, body):
-            yield from ((judge.string or name, judge) for judge in saved)
-            return
         messages = _messages(body, notes)
         judge = foreign("a prompt file", path.name, messages) if messages else None
         inner = list(_deeper(path, body, name, notes))

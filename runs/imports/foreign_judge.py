@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from ...judges import InputError, OutputScale
 from ..exports.template_parts import Field, TemplateMessage
@@ -61,6 +62,30 @@ class Question:
 
     def __str__(self) -> str:
         return f"{self.text} ({self.form})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptReader:
+    """Reads the prompts of some kinds of files before anything else does; a plug-in brings it."""
+
+    suffixes: tuple[str, ...]
+    """Endings of the files that it looks at."""
+    read: Callable[[Path, str, str | None], Sequence[ForeignJudge]]
+    """Given a file, its text and the name of the one prompt to take, returns the prompts; none
+    where they are not for it to read.
+    """
+
+
+class JudgeReader(Protocol):
+    """Reads the judges that an installed tool ships; a plug-in brings it."""
+
+    def names(self, interpreter: str | None) -> list[str]:
+        """Return the names of the judges, by the Python that has the tool, or by ours."""
+        ...
+
+    def read(self, name: str, interpreter: str | None) -> ForeignJudge:
+        """Return one of them."""
+        ...
 
 
 def foreign(

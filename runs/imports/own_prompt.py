@@ -8,7 +8,7 @@ import ast
 import json
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,17 +17,16 @@ import yaml
 
 from ...judges import InputError
 from ..exports.template_parts import Field, TemplateMessage
+from ..plugins import brought, load
 from .bounded import bounded
 from .code_strings import prompts_of
 from .data_files import prompts_in
 from .file_beside import file_beside
-from .foreign_judge import ForeignJudge, foreign, text_of
+from .foreign_judge import ForeignJudge, PromptReader, foreign, text_of
 from .messages import ROLES
 from .placeholders import read_parts
 from .prompt_files import read_text, words_of
 from .python_strings import PythonStrings, fixed_arguments
-from .source_strings import SUFFIXES, read_source
-from .tool_code import read_tool_code
 
 _DATA = (".yaml", ".yml", ".json", ".toml")
 _TEXTS = words_of(
@@ -61,8 +60,17 @@ def read_own_prompts(path: Path, string: str | None = None) -> tuple[ForeignJudg
             return tuple(replace(judge, file=masked_file) for judge in judges)
     except InputError as error:
         raise _of_file(path, error) from None
+    except SyntaxError as error:
+        reason = InputError(f"line {error.lineno}: it is no Python: {error.msg}")
+        raise _of_file(path, reason) from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path.name}: it cannot be read: {error}") from None
+
+
+def _readers() -> Iterator[PromptReader]:
+    """Yield what plug-ins read in files."""
+    for name in brought("prompt_readers").values():
+        yield load(name)
 
 
 def _of_file(path: Path, error: InputError) -> InputError:
@@ -70,20 +78,18 @@ def _of_file(path: Path, error: InputError) -> InputError:
 
 
 def _read(path: Path, text: str, string: str | None) -> Sequence[ForeignJudge]:
-    code = path.suffix in (".py", ".ipynb") or path.suffix in SUFFIXES
+    if path.suffix == ".ipynb":
+        return _read(path.with_suffix(".py"), _notebook_code(text), string)
+    for reader in _readers():
+        if path.suffix in reader.suffixes and (judges := reader.read(path, text, string)):
+            return judges
+    code = path.suffix == ".py"
     if string is not None and not code and path.suffix not in _DATA:
         raise InputError(
             f"--string names a prompt in code, YAML, TOML or JSON, and {path.name} is none of them"
         )
     if path.suffix == ".py":
         return _from_python(path, text, string)
-    if path.suffix == ".ipynb":
-        return _from_python(path, _notebook_code(text), string)
-    if path.suffix in SUFFIXES:
-        notes: list[str] = []
-        chats, strings = read_source(text, path.suffix, notes)
-        prompts = prompts_of("a source file", path.name, chats, strings, string)
-        return [replace(prompt, notes=tuple(notes)) for prompt in prompts]
     if match := _WITH_SETTINGS.match(text):
         return [_with_settings(path, *match.groups())]
     if path.suffix == ".toml":
@@ -96,24 +102,13 @@ def _read(path: Path, text: str, string: str | None) -> Sequence[ForeignJudge]:
         raise InputError(
             f"a file that ends in {path.suffix} is not read", hint="save the prompt as a .txt file"
         )
-    notes = []
+    notes: list[str] = []
     message = TemplateMessage(role="user", parts=read_parts(text, notes))
     return [foreign("a text", path.name, [message], notes=tuple(notes))]
 
 
 def _from_python(path: Path, text: str, string: str | None) -> Sequence[ForeignJudge]:
-    """Read the judges that a Python file builds as objects of a tool, else the prompts among its
-    strings.
-    """
-    try:
-        tree = ast.parse(text)
-    except SyntaxError as error:
-        raise InputError(f"line {error.lineno}: it is no Python: {error.msg}") from None
-    built = read_tool_code(path.name, tree)
-    if string is not None:
-        built = [judge for judge in built if judge.string == string]
-    if built:
-        return built
+    tree = ast.parse(text)
     strings = PythonStrings(tree)
     try:
         prompts = prompts_of("a Python file", path.name, strings.chats(), strings.strings(), string)

@@ -110,14 +110,17 @@ def test_a_choice_is_optimized_shown_exported_and_adopted(
     for text in (page, head):
         assert "so that other classes do not pay for this one" in text
     assert "orders called support" in page
-    (run_id,) = [
-        info.run_id for info in list_runs(Workspace(folder).database) if info.kind == "optimize"
-    ]
+    code, _, err = run(capsys, "bench", "routing", "rows.jsonl", "--model", "simulated")
+    assert code == 0, err
+    runs = {info.kind: info.run_id for info in list_runs(Workspace(folder).database)}
+    run_id = runs["optimize"]
     client = TestClient(
         review_app(folder, token="t0ken", port=8399, environment=Environment()),
         base_url="http://127.0.0.1:8399",
     )
     client.cookies.set("judgewright-8399", "t0ken")
+    grades = client.get(f"/runs/{runs['bench']}").text.partition("<h2>Grades</h2>")[2]
+    assert '<th scope="row">orders</th>' in grades, "classes by their names"
     for page, shows in (("evidence", "called support"), ("flips", "orders called support")):
         response = client.get(f"/runs/{run_id}/{page}")
         assert response.status_code == 200, page

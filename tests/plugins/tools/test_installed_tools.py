@@ -18,14 +18,9 @@ from judgewright.judges import (
     InputError,
     JudgePrompt,
 )
+from judgewright.plugins.tools import readers
 from judgewright.runs.exports import TARGETS, ExportContext, Field, Refused, write_export
-from judgewright.runs.imports import (
-    AddOptions,
-    list_installed,
-    read_back,
-    read_installed,
-    understand,
-)
+from judgewright.runs.imports import AddOptions, JudgeReader, read_back, understand
 
 SHIPPED = [
     ("trulens", "groundedness", 2, (0, 3), {"criteria", "supporting_evidence", "score"}),
@@ -45,11 +40,16 @@ where those are a list.
 FILLS = {"g_eval_groundedness": {"criteria": "Mind the quokka."}}
 
 
+def reader_of(tool: str) -> JudgeReader:
+    """What reads the judges of a tool."""
+    return getattr(readers, tool.upper())
+
+
 def import_judge(
     tool: str, name: str, *, options: AddOptions | None = None, interpreter: str | None = None
 ) -> JudgePrompt:
     """The judge that a tool's becomes."""
-    found = understand(read_installed(tool, name, interpreter), options or AddOptions())
+    found = understand(reader_of(tool).read(name, interpreter), options or AddOptions())
     if found.prompt is None:
         raise InputError("; ".join(map(str, found.questions)))
     return found.prompt
@@ -62,7 +62,7 @@ def options_for(tool: str, name: str, python: str) -> AddOptions:
         options = replace(options, scale="0..2")
     if tool == "mlflow":
         options = replace(options, labels=("no", "yes"))
-    judge = read_installed(tool, name, python)
+    judge = reader_of(tool).read(name, python)
     if judge.criteria or judge.needs:
         return options
     first = judge.messages[0].parts[0]
@@ -79,7 +79,7 @@ def sent_by(tool: str, name: str, python: str) -> str:
     """Everything that the tool sends, in its order, with our placeholders where the row's texts
     stand.
     """
-    found = read_installed(tool, name, python)
+    found = reader_of(tool).read(name, python)
     fills = {**found.fills, **FILLS.get(name, {})}
     return "\n".join(
         "".join(
@@ -149,9 +149,9 @@ def test_the_criteria_of_g_eval_are_its_users(python_with) -> None:
 def test_what_is_listed_can_be_imported(tool, python_with) -> None:
     """The last name of each list, to begin with; what a tool does not have is refused by name."""
     python = python_with(tool)
-    names = list_installed(tool, python)
+    names = reader_of(tool).names(python)
     assert len(names) == len(set(names))
-    assert read_installed(tool, names[-1], python).messages
+    assert reader_of(tool).read(names[-1], python).messages
     with pytest.raises(InputError, match="no_such_judge"):
         import_judge(tool, "no_such_judge", interpreter=python)
 
@@ -218,7 +218,7 @@ def test_an_installed_tool_sees_no_key(stand_in: Path, monkeypatch: pytest.Monke
     names = ("OPENAI_API_KEY", "JUDGEWRIGHT_API_KEY", "AWS_SECRET_ACCESS_KEY", "HF_TOKEN")
     for name in names:
         monkeypatch.setenv(name, "sk-CANARY-51d0c7")
-    assert list_installed("mlflow", None) == ["quokka"]
+    assert reader_of("mlflow").names(None) == ["quokka"]
     told = (stand_in / "told").read_text()
     assert "PATH" in told
     assert not any(secret in told for secret in (*names, "sk-CANARY"))

@@ -98,7 +98,7 @@ def test_the_run_is_told_from_its_journal(page: TestClient, made: Made) -> None:
     assert calls.attempts == calls.done
     assert f"{calls.done:,} answered; {calls.tokens:,} tokens" in text
     assert "SIMULATED" in text
-    assert f"look {events['decision']['look']} at this holdout" in text
+    assert f"Look {events['decision']['look']} at this holdout" in text
 
 
 def test_the_parts_are_folded_and_say_together_what_the_whole_page_says(

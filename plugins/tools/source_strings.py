@@ -8,22 +8,24 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from pygments.lexers import get_lexer_for_filename  # pyright: ignore[reportUnknownVariableType]
 from pygments.token import Comment, Keyword, Name, Operator, Punctuation, String
 
-from ..exports.template_parts import Field, TemplatePart, join_literals
-from .code_strings import CodeString, Parts
-from .messages import ROLES
-from .placeholders import cut, read_parts
-from .prompt_files import words_of
-
-SUFFIXES = words_of(
-    ".js .mjs .cjs .ts .mts .jsx .tsx .go .java .kt .rb .php .cs .rs .swift .scala .c .cpp"
-    " .dart .sh .sql"
+from ...runs.exports import Field, TemplatePart, join_literals
+from ...runs.imports import (
+    ROLES,
+    CodeString,
+    ForeignJudge,
+    Parts,
+    PromptReader,
+    cut,
+    prompts_of,
+    read_parts,
 )
-"""Endings of the files that are read so."""
+
 _TYPESCRIPT = {".mts": ".ts", ".tsx": ".ts", ".jsx": ".js", ".mjs": ".js", ".cjs": ".js"}
 _QUOTE = re.compile(r"(?:<<<|[@$]*[a-zA-Z]?(#*)(\"\"\"|'''|\"|'|`))")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
@@ -45,7 +47,24 @@ class _Piece:
     parts: Parts = ()
 
 
-def read_source(
+def read_source(path: Path, text: str, string: str | None) -> list[ForeignJudge]:
+    """Return the prompts of a source file.
+
+    Args:
+        path: The file.
+        text: What it holds.
+        string: The name of the one to take.
+
+    Raises:
+        InputError: There is none, or none of that name.
+    """
+    notes: list[str] = []
+    chats, strings = read_strings(text, path.suffix, notes)
+    prompts = prompts_of("a source file", path.name, chats, strings, string)
+    return [replace(prompt, notes=tuple(notes)) for prompt in prompts]
+
+
+def read_strings(
     text: str, suffix: str, notes: list[str]
 ) -> tuple[list[list[CodeString]], list[CodeString]]:
     """Return the lists of messages of a source file, and all its strings.
@@ -390,3 +409,13 @@ def _brackets_round(pieces: Sequence[_Piece], at: int) -> tuple[int, int]:
         end += 1
         depth += {"}": 1, ")": 1, "{": -1, "(": -1}.get(pieces[end].text, 0)
     return start, end
+
+
+READER = PromptReader(
+    suffixes=(
+        *(".js", ".mjs", ".cjs", ".ts", ".mts", ".jsx", ".tsx", ".go", ".java", ".kt", ".rb"),
+        *(".php", ".cs", ".rs", ".swift", ".scala", ".c", ".cpp", ".dart", ".sh", ".sql"),
+    ),
+    read=read_source,
+)
+"""Reads source files."""

@@ -12,7 +12,7 @@ import pytest
 from judgewright.judges import InputError
 from judgewright.runs.imports import AddOptions, Understood, read_own_prompts, understand
 
-from .recorded import score
+from ...runs.imports.recorded import score
 
 
 def known_of(folder: Path, name: str, text: str, **options: object) -> Understood:

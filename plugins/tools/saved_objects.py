@@ -14,17 +14,39 @@ from typing import Any
 import yaml
 
 from ...judges import InputError, OutputScale
-from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_literals
-from .foreign_judge import ForeignJudge, foreign
-from .messages import read_langchain, read_messages
-from .placeholders import Parts, read_double_brace, read_f_string, read_parts
-from .prompt_files import read_text
+from ...runs.exports import Field, TemplateMessage, TemplatePart, join_literals
+from ...runs.imports import (
+    ForeignJudge,
+    Parts,
+    PromptReader,
+    foreign,
+    read_double_brace,
+    read_f_string,
+    read_messages,
+    read_parts,
+    read_text,
+)
+from .langchain import read_langchain
 
 Body = Mapping[str, Any]  # Any: JSON or YAML
 _GRADED_BY_MODEL = ("llm-rubric", "g-eval", "model-graded-closedqa", "factuality")
 ASKED_BY_TOOL = (
     "How to answer stands in words of Judgewright: {} adds its own only when it asks.".format
 )
+
+
+def read_file(path: Path, text: str, string: str | None) -> list[ForeignJudge]:
+    """Read an object that a tool saved in a file, or its configuration; empty where it is none.
+
+    Raises:
+        InputError: It holds what no prompt of ours can.
+    """
+    try:
+        body: Any = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+    except (ValueError, yaml.YAMLError):
+        return []  # what reads any file says what is wrong with it
+    judges = read_saved_object(path, body) if isinstance(body, Mapping) else []
+    return [judge for judge in judges if string in (None, judge.string)]
 
 
 def read_saved_object(path: Path, body: Body) -> list[ForeignJudge]:
@@ -242,3 +264,7 @@ def _mapping(value: Any) -> Body:  # Any: YAML
 
 def _mappings(value: Any) -> list[Body]:  # Any: YAML
     return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+READER = PromptReader(suffixes=(".json", ".yaml", ".yml"), read=read_file)
+"""Reads what tools save and what configures them."""
