@@ -67,6 +67,7 @@ from .plain_cases import SIMILAR, words_of
 from .prompt import (
     CRITERIA_PLACE,
     DATA_NOTICE,
+    MARKED_PLACES,
     PLACEHOLDER,
     Example,
     JudgePrompt,
@@ -116,6 +117,7 @@ __all__ = [
     "DEFAULT_SHARES",
     "FIRST_ROWS",
     "LOGIT_EDGE",
+    "MARKED_PLACES",
     "MOST_CHARACTERS",
     "MOST_LINES",
     "PLACEHOLDER",

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 PLACEHOLDER = re.compile(r"\{\{([^\W\d]\w*)\}\}")
 CRITERIA_PLACE = "{{criteria}}"
+MARKED_PLACES = ("start", "last line", "last word")
+"""Where a verdict may stand in a reply without words of its own round it."""
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{d}{i}" for d in ("com", "lpt") for i in range(1, 10))}
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -82,7 +84,7 @@ class JudgePrompt:
     plain-text reply. `a.b` is the field `b` in the object `a`."""
     reply_mark: str = ""
     """Where the verdict stands in a plain-text reply: the text round it with an ellipsis in its
-    place (`Bewertung: ...`, `[[...]]`, `<score>...</score>`), `start` or `last line`; empty is
+    place (`Bewertung: ...`, `[[...]]`, `<score>...</score>`), or one of `MARKED_PLACES`; empty is
     `Score: ...`."""
     parent: str | None = None
     """Version of the prompt this one was made from."""
@@ -102,16 +104,12 @@ class JudgePrompt:
             raise PromptError(
                 f"prompt {self.name!r}: {CRITERIA_PLACE} stands more than once in the system text"
             )
-        if (
-            self.reply_mark
-            and self.reply_mark not in ("start", "last line")
-            and not self.mark_sides[0]
-        ):
+        if self.reply_mark and self.reply_mark not in MARKED_PLACES and not self.mark_sides[0]:
             raise PromptError(
                 f"prompt {self.name!r}: the reply mark {self.reply_mark!r} is none",
                 hint=(
-                    "write the text before the verdict and an ellipsis ('Verdict: ...'), start, or"
-                    " last line"
+                    "write the text before the verdict and an ellipsis ('Verdict: ...'), or"
+                    f" {', '.join(MARKED_PLACES)}"
                 ),
             )
         for part, text in self._texts():

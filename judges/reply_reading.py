@@ -123,7 +123,9 @@ class ReplyForm(TypedDict):
     on by itself.
     """
     mark: str
-    """Of a reply in prose: `start`, `last line`, or `between` the two texts that follow."""
+    """Of a reply in prose: `start`, `last line`, `last word`, or `between` the two texts that
+    follow.
+    """
     before: str
     after: str
 
@@ -532,6 +534,8 @@ def _marked_piece(text: str, form: ReplyForm, loose: bool) -> tuple[str, str]:
     mark, after = form["mark"], form["after"]
     if mark != "between":
         line = text.partition("\n")[0] if mark == "start" else text.rpartition("\n")[2]
+        if mark == "last word":
+            return "end", line
         return "only" if loose else "first" if mark == "start" else "line", line
     before = _with_any_blanks(form["before"])
     opened = _last(rf"(?<!\w){before}" if form["before"][0].isalnum() else before, text)
@@ -552,7 +556,7 @@ def _marked_piece(text: str, form: ReplyForm, loose: bool) -> tuple[str, str]:
 
 def _value_at(position: str, text: str, form: ReplyForm) -> str | None:
     """Return the value at the start of a text: the `first` thing in it, `alone`, alone on a `line`
-    after a key, or the `only` value, which a reason may follow.
+    after a key, or the `only` value, which a reason may follow; or the one at its `end`.
     """
     value = _value_pattern(form)
     first, end = _MARKS + value, rf"{_MARKS}\.?{_MARKS}\Z"
@@ -562,6 +566,8 @@ def _value_at(position: str, text: str, form: ReplyForm) -> str | None:
         pattern = first + end
     elif position == "line":
         pattern = rf"(?:{_KEY})?{first}{end}"
+    elif position == "end":
+        pattern = rf"(?:.*(?<![\w-]))?{first}{end}"
     else:  # `<4>` where the prompt has written `<1 to 5>`, and no other value after it
         text = re.sub(r"<([^<>/\n]{1,20})>", r"\1", text.translate(_WIDE))
         again = value.replace("?P<value>", "?:") + ("" if form["labels"] else "|[0-9]")

@@ -210,7 +210,9 @@ def _graded(path: Path, assertion: Body, shared: Any) -> ForeignJudge:  # Any: Y
         "promptfoo",
         path.name,
         messages,
-        scale=OutputScale(kind="probability", threshold=float(threshold or 0.5)),
+        scale=None
+        if prompt and not stated
+        else OutputScale(kind="probability", threshold=float(threshold or 0.5)),
         reply_schema=None if prompt else {"reason": "text", "score": "score"},
         criteria=value.strip() if isinstance(value, str) and "{{" not in value else "",
         notes=notes,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...judges.errors import InputError
+from ...judges.prompt import MARKED_PLACES
 from ...optimize.options import changed_options, option
 from ..config.command_options import AskOptions, ExchangeOptions
 from ..imports.add_options import AddOptions
@@ -339,7 +340,7 @@ def describe_answer(prompt: JudgePrompt) -> str:
         return f"JSON, the verdict in {score!r}" + (
             f", beside {', '.join(others)}" if others else ""
         )
-    if prompt.reply_mark in ("start", "last line"):
+    if prompt.reply_mark in MARKED_PLACES:
         return f"text, the verdict at its {prompt.reply_mark}"
     if prompt.reply_mark:
         return f"text, the verdict in {prompt.reply_mark}"

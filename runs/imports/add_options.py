@@ -49,8 +49,8 @@ class AddOptions:
     )
     verdict: str | None = _judging(
         None,
-        "Where the verdict stands in an answer: 'Score: ...', '[[...]]', start or 'last line' of a"
-        " text, or a field of JSON.",
+        "Where the verdict stands in an answer: 'Score: ...', '[[...]]', start, 'last line' or"
+        " 'last word' of a text, or a field of JSON.",
         metavar="MARK",
     )
     reply_fields: tuple[str, ...] = _judging(

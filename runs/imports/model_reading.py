@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...judges import (
+    MARKED_PLACES,
     InputError,
     JudgeSettings,
     Message,
@@ -26,7 +27,6 @@ _SPELLED: Mapping[str, OutputScale] = {
 }
 _OF_JSON = ("true", "false")
 """Values that an answer in JSON may have though the prompt says only that it is a boolean."""
-_PLACES = ("start", "last line")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +138,7 @@ def check_reading(
     if lists["reply_fields"]:
         quotes.expect(verdict, verdict in fields)
         verdict = verdict if verdict in fields else ""
-    elif verdict not in _PLACES:
+    elif verdict not in MARKED_PLACES:
         sides = [side for side in verdict.partition("...")[::2] if side.strip()]
         founded = "..." in verdict and bool(sides) and all(map(quotes.stands, sides))
         quotes.expect(verdict, founded)

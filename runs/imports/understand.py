@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ...judges import CRITERIA_PLACE, InputError, JudgePrompt, OutputScale
+from ...judges import CRITERIA_PLACE, MARKED_PLACES, InputError, JudgePrompt, OutputScale
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_literals
 from .add_options import AddOptions
 from .answer_format import own_words, reply_clause
@@ -280,7 +280,7 @@ def _reply_form(
 ) -> ReplyForm | None:
     """Return where the verdict stands in a reply: as the person, the tool or the model says."""
     verdict = options.verdict
-    if verdict and ("..." in verdict or verdict in ("start", "last line")):
+    if verdict and ("..." in verdict or verdict in MARKED_PLACES):
         return ReplyForm(mark=verdict)
     if verdict:
         fields = options.reply_fields or tuple(judge.reply_schema or ()) or reading.reply_fields
@@ -315,8 +315,8 @@ def _reply_form(
         )
         return None
     form = (
-        "--verdict 'Score: ...', '[[...]]', start or 'last line' of a text; --verdict FIELD of"
-        " JSON, with --reply FIELD,FIELD where it has more fields"
+        "--verdict 'Score: ...', '[[...]]', start, 'last line' or 'last word' of a text;"
+        " --verdict FIELD of JSON, with --reply FIELD,FIELD where it has more fields"
     )
     questions.append(Question("verdict", "where in an answer does the verdict stand?", form))
     return None

@@ -458,6 +458,9 @@ function readMark(text, form, loose) {
 /** The place and the piece of text where the verdict has to stand. */
 function markedPiece(text, form, loose) {
   const { mark, after } = form;
+  if (mark === 'last word') {
+    return ['end', lastLine(text)];
+  }
   if (mark !== 'between') {
     return mark === 'start' ? [loose ? 'only' : 'first', firstLine(text)] : [loose ? 'only' : 'line', lastLine(text)];
   }
@@ -480,11 +483,11 @@ function markedPiece(text, form, loose) {
 
 const withPlainDigits = (text) => text.replace(/[\uff10-\uff19]/g, (digit) => String.fromCharCode(digit.charCodeAt(0) - 0xfee0));
 
-/** The value at the start of a text: the first in it, alone, alone on a line after a key, or the only one. */
+/** The value at the start of a text: the first in it, alone, alone on a line after a key, or the only one; or at its end. */
 function valueAt(place, written, form) {
   const value = valuePattern(form);
   const [first, end] = [MARKS + value, `${MARKS}\\.?${MARKS}$`];
-  let pattern = { first, alone: first + end, line: `(?:${KEY})?${first}${end}` }[place];
+  let pattern = { first, alone: first + end, line: `(?:${KEY})?${first}${end}`, end: `(?:.*(?<!${W}|-))?${first}${end}` }[place];
   let text = written;
   if (place === 'only') {
     text = withPlainDigits(text).replace(/<([^<>/\n]{1,20})>/gu, '$1');
