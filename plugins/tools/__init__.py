@@ -1,1 +1,1 @@
-"""Judges that other tools ship, save and build, and prompts in other languages than Python."""
+"""Judges that other tools ship, save and build, and prompts in code."""

@@ -1,5 +1,5 @@
-"""What this plug-in brings: the judges that other tools ship, saved or build in code, and prompts
-in source files of other languages than Python, for `judges add`.
+"""What this plug-in brings: the judges that other tools ship or saved, and prompts in code, for
+`judges add`.
 """
 
 from ...runs.plugins import Plugin
@@ -18,7 +18,7 @@ PLUGIN = Plugin(
     },
     prompt_readers={
         "saved objects": f"{_HERE}.saved_objects:READER",
-        "objects in Python": f"{_HERE}.tool_code:READER",
+        "Python": f"{_HERE}.python_files:READER",
         "source files": f"{_HERE}.source_strings:READER",
     },
 )

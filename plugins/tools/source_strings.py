@@ -17,14 +17,13 @@ from pygments.token import Comment, Keyword, Name, Operator, Punctuation, String
 from ...runs.exports import Field, TemplatePart, join_literals
 from ...runs.imports import (
     ROLES,
-    CodeString,
     ForeignJudge,
     Parts,
     PromptReader,
     cut,
-    prompts_of,
     read_parts,
 )
+from .code_strings import CodeString, prompts_of
 
 _TYPESCRIPT = {".mts": ".ts", ".tsx": ".ts", ".jsx": ".js", ".mjs": ".js", ".cjs": ".js"}
 _QUOTE = re.compile(r"(?:<<<|[@$]*[a-zA-Z]?(#*)(\"\"\"|'''|\"|'|`))")

@@ -10,31 +10,30 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from ...judges import InputError, OutputScale
 from ...runs.exports import Field, TemplateMessage, TemplatePart, join_literals
-from ...runs.imports import ForeignJudge, PromptReader, PythonStrings, foreign
+from ...runs.imports import ForeignJudge, foreign
+from .python_strings import PythonStrings
 from .saved_objects import ASKED_BY_TOOL, mlflow_judge
 
 Arguments = Mapping[str, ast.expr]
 
 
-def read_tool_code(path: Path, text: str, string: str | None) -> list[ForeignJudge]:
+def read_tool_code(location: str, tree: ast.Module) -> list[ForeignJudge]:
     """Return the judges that a Python file builds, each by the name it is given to.
 
     Raises:
         InputError: The words of one cannot be told.
     """
-    tree = ast.parse(text)
-    reader = _Reader(path.name, tree)
+    reader = _Reader(location, tree)
     judges: list[ForeignJudge | None] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             judges.append(reader.called(node))
         elif isinstance(node, ast.ClassDef):
             judges.append(reader.signature(node))
-    return [judge for judge in judges if judge is not None and string in (None, judge.string)]
+    return [judge for judge in judges if judge is not None]
 
 
 class _Reader:
@@ -227,7 +226,3 @@ def _messages(words: str, names: Sequence[str]) -> list[TemplateMessage]:
     for name in names:
         parts += [f"\n\n{name.replace('_', ' ').capitalize()}:\n", Field(name)]
     return [TemplateMessage(role="user", parts=join_literals(parts))]
-
-
-READER = PromptReader(suffixes=(".py",), read=read_tool_code)
-"""Reads Python that builds judges."""

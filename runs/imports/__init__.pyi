@@ -1,6 +1,5 @@
 from .add_options import AddOptions
 from .answer_format import reply_clause
-from .code_strings import CodeString, Parts, prompts_of
 from .column_reading import (
     ask_for_columns,
     column_reading,
@@ -8,11 +7,13 @@ from .column_reading import (
     shown_header,
 )
 from .foreign_judge import ForeignJudge, JudgeReader, PromptReader, Question, foreign, several
+from .jinja_templates import one_field, read_computed_jinja
 from .messages import ROLES, read_messages
 from .model_reading import NO_READING, ModelReading, ask_for_reading, reading_messages
 from .our_exports import ReadBack, read_back
 from .own_prompt import read_own_prompts
 from .placeholders import (
+    Parts,
     TemplateReader,
     cut,
     read_double_brace,
@@ -21,7 +22,6 @@ from .placeholders import (
     read_parts,
 )
 from .prompt_files import read_text
-from .python_strings import PythonStrings
 from .reply_scale import named_scale
 from .understand import Understood, understand
 
@@ -29,13 +29,11 @@ __all__ = [
     "NO_READING",
     "ROLES",
     "AddOptions",
-    "CodeString",
     "ForeignJudge",
     "JudgeReader",
     "ModelReading",
     "Parts",
     "PromptReader",
-    "PythonStrings",
     "Question",
     "ReadBack",
     "TemplateReader",
@@ -47,8 +45,9 @@ __all__ = [
     "foreign",
     "header_instruction",
     "named_scale",
-    "prompts_of",
+    "one_field",
     "read_back",
+    "read_computed_jinja",
     "read_double_brace",
     "read_f_string",
     "read_loose",

@@ -1,10 +1,9 @@
-"""A prompt of the user's own, in whatever file it is: text, chat, YAML, code, or an object that a
-tool saved.
+"""A prompt of the user's own, in whatever file it is: a text, a chat, keys, or what a plug-in reads
+such as code.
 """
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import tomllib
@@ -16,17 +15,15 @@ from typing import Any
 import yaml
 
 from ...judges import InputError
-from ..exports.template_parts import Field, TemplateMessage
+from ..exports.template_parts import TemplateMessage
 from ..plugins import brought, load
 from .bounded import bounded
-from .code_strings import prompts_of
 from .data_files import prompts_in
 from .file_beside import file_beside
 from .foreign_judge import ForeignJudge, PromptReader, foreign, text_of
 from .messages import ROLES
 from .placeholders import read_parts
 from .prompt_files import read_text, words_of
-from .python_strings import PythonStrings, fixed_arguments
 
 _DATA = (".yaml", ".yml", ".json", ".toml")
 _TEXTS = words_of(
@@ -60,9 +57,6 @@ def read_own_prompts(path: Path, string: str | None = None) -> tuple[ForeignJudg
             return tuple(replace(judge, file=masked_file) for judge in judges)
     except InputError as error:
         raise _of_file(path, error) from None
-    except SyntaxError as error:
-        reason = InputError(f"line {error.lineno}: it is no Python: {error.msg}")
-        raise _of_file(path, reason) from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path.name}: it cannot be read: {error}") from None
 
@@ -78,18 +72,13 @@ def _of_file(path: Path, error: InputError) -> InputError:
 
 
 def _read(path: Path, text: str, string: str | None) -> Sequence[ForeignJudge]:
-    if path.suffix == ".ipynb":
-        return _read(path.with_suffix(".py"), _notebook_code(text), string)
     for reader in _readers():
         if path.suffix in reader.suffixes and (judges := reader.read(path, text, string)):
             return judges
-    code = path.suffix == ".py"
-    if string is not None and not code and path.suffix not in _DATA:
+    if string is not None and path.suffix not in _DATA:
         raise InputError(
             f"--string names a prompt in code, YAML, TOML or JSON, and {path.name} is none of them"
         )
-    if path.suffix == ".py":
-        return _from_python(path, text, string)
     if match := _WITH_SETTINGS.match(text):
         return [_with_settings(path, *match.groups())]
     if path.suffix == ".toml":
@@ -105,23 +94,6 @@ def _read(path: Path, text: str, string: str | None) -> Sequence[ForeignJudge]:
     notes: list[str] = []
     message = TemplateMessage(role="user", parts=read_parts(text, notes))
     return [foreign("a text", path.name, [message], notes=tuple(notes))]
-
-
-def _from_python(path: Path, text: str, string: str | None) -> Sequence[ForeignJudge]:
-    tree = ast.parse(text)
-    strings = PythonStrings(tree)
-    try:
-        prompts = prompts_of("a Python file", path.name, strings.chats(), strings.strings(), string)
-    except InputError as error:
-        raise strings.refused or error from None
-    fills, notes = fixed_arguments(tree), dict.fromkeys(strings.notes)
-    return [replace(one, fills=fills, notes=_notes_on(one, notes)) for one in prompts]
-
-
-def _notes_on(judge: ForeignJudge, notes: Sequence[str] | dict[str, None]) -> tuple[str, ...]:
-    """Return the notes that name a field of a prompt."""
-    names = [p.name for message in judge.messages for p in message.parts if isinstance(p, Field)]
-    return tuple(note for note in notes if any(f" {name} " in note for name in names))
 
 
 def _with_settings(path: Path, head: str, body: str) -> ForeignJudge:
@@ -159,22 +131,3 @@ def notebook_text(text: str) -> str:
     return "\n\n".join(
         _NO_CODE.get(kind, _EVERY_LINE).sub("# ", source) for source, kind in sources
     )
-
-
-def _notebook_code(text: str) -> str:
-    """Return the Python of a notebook's cells; commands and cells that are none are left out."""
-    cells = json.loads(text).get("cells", [])
-    sources = ["".join(cell.get("source", ())) for cell in cells if cell.get("cell_type") == "code"]
-    codes = (
-        "\n".join(line for line in source.split("\n") if not line.lstrip().startswith(("%", "!")))
-        for source in sources
-    )
-    return "\n\n".join(filter(_is_python, codes))
-
-
-def _is_python(code: str) -> bool:
-    try:
-        ast.parse(code)
-    except SyntaxError:
-        return False
-    return True

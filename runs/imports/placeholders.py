@@ -35,7 +35,6 @@ _AS_DOUBLE = (
     re.compile(r"\{\{\s*[.$@&]([\w.]+)\s*\}\}"),  # Go, Semantic Kernel, n8n
     re.compile(r"<%=\s*([\w.]+)\s*%>"),  # ERB
 )
-_STRING_TEMPLATE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})")
 _DOLLAR = re.compile(r"(?<![\w$\\])\$([A-Za-z_]\w*)")
 _OTHERS = (
     re.compile(r"(?<![\w$\\])\$\{([A-Za-z_]\w*)\}"),
@@ -97,12 +96,6 @@ def read_double_brace(text: str) -> Parts:
 def read_single_brace(text: str) -> Parts:
     """Read a text in which `{name}` is replaced and every other brace is literal."""
     return cut(_SINGLE, text)
-
-
-def read_dollar(text: str) -> Parts:
-    """Read a `string.Template`: `$name` and `${name}`; `$$` is a dollar."""
-    parts = cut(_STRING_TEMPLATE, text.replace("$$", "\ue000"))
-    return tuple(p.replace("\ue000", "$") if isinstance(p, str) else p for p in parts)
 
 
 def read_loose(text: str) -> Parts:

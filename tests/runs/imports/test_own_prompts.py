@@ -16,8 +16,6 @@ from judgewright.runs.imports import AddOptions, read_back, read_own_prompts, un
 
 from .recorded import FOLDER, READINGS, file_of, in_short, kept_cases, score, understood
 
-pytest.importorskip("judgewright.plugins.tools", reason="the plug-in tools is not there")
-
 KEPT = {name: (place, case) for name, place, case in kept_cases()}
 ASKED = {
     "fresh/toneGrader.js": ["fill"],  # the file fills it with a constant of another place

@@ -14,8 +14,6 @@ from judgewright.judges import InputError
 from judgewright.runs.exports import Field
 from judgewright.runs.imports import AddOptions, ForeignJudge, read_own_prompts, understand
 
-pytest.importorskip("judgewright.plugins.tools", reason="the plug-in tools is not there")
-
 ROLE = "You check replies of a parcel service. The tone is of no interest."
 RULES = "The reply must name the delivery day.\nIt must not promise a discount."
 ASKS = "Reply with PASS or FAIL on the last line."

@@ -7,12 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...judges import InputError
-from ..exports.template_parts import Field, TemplateMessage, TemplatePart
-from .foreign_judge import ForeignJudge, foreign
-from .messages import ROLES
-from .placeholders import read_parts
+from ...runs.exports import Field, TemplateMessage
+from ...runs.imports import ROLES, ForeignJudge, Parts, foreign, read_parts
 
-Parts = tuple[TemplatePart, ...]
 _SHORTEST = 20
 """Characters of a string that may be a prompt and stands in no list of messages."""
 _SHORTEST_PLAIN = 60

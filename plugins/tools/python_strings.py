@@ -10,11 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
 from ...judges import InputError
-from ..exports.template_parts import Field, TemplatePart, join_literals
-from .code_strings import CodeString, Parts
-from .jinja_templates import one_field, read_computed_jinja
-from .messages import ROLES
-from .placeholders import read_dollar, read_loose
+from ...runs.exports import Field, TemplatePart, join_literals
+from ...runs.imports import ROLES, Parts, cut, one_field, read_computed_jinja, read_loose
+from .code_strings import CodeString
 
 _DEEPEST = 20
 _SAME_WORDS = ("format", "strip", "lstrip", "rstrip", "render", "substitute", "safe_substitute")
@@ -22,7 +20,14 @@ _SAME_WORDS = ("format", "strip", "lstrip", "rstrip", "render", "substitute", "s
 _WRAPS = ("dedent", "cleandoc", "Template", "PromptTemplate", "str", "from_template", "from_string")
 _SYSTEM_ARGUMENTS = ("system", "system_prompt", "system_instruction", "instructions")
 _MESSAGE = re.compile(r"(System|Human|User|AI|Assistant)Message(?:PromptTemplate)?\b")
+_DOLLAR = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})")
 _PLACE = re.compile(r"%(?:\((\w+)\))?[sdr]")
+
+
+def read_dollar(text: str) -> Parts:
+    """Read a `string.Template`: `$name` and `${name}`; `$$` is a dollar."""
+    parts = cut(_DOLLAR, text.replace("$$", "\ue000"))
+    return tuple(p.replace("\ue000", "$") if isinstance(p, str) else p for p in parts)
 
 
 def _is_name(node: ast.expr | None) -> TypeGuard[ast.Name]:
