@@ -276,7 +276,6 @@ class Run(Printed):
         """Adopt the new prompt: from now on its judge's name means it in this workspace.
 
         Args:
-            comment: Why.
             who: Who decides; git's user, or else the user name, unless given.
 
         Raises:

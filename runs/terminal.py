@@ -112,7 +112,6 @@ def answer(body: Any, text: str | Callable[[], object], *, as_json: bool) -> Non
     Args:
         body: One JSON object, or what has a `to_json` that returns it.
         text: The lines for people, or what prints them.
-        as_json: Whether a program reads the output.
     """
     if as_json:
         say_json(body if isinstance(body, dict) else body.to_json())
@@ -286,7 +285,6 @@ def _time_left(progress: Progress, before: int, seconds: float) -> str:
     """Return the time that is left at the speed so far, once it is worth saying.
 
     Args:
-        progress: How far the work is.
         before: Requests that were done when it was first seen.
         seconds: Since then.
     """

@@ -47,7 +47,6 @@ def add_cases(
     Args:
         workspace: Whose ledger knows which rows are sealed.
         prompt: The judge; a bank that it has gives way.
-        dataset: The rows.
         count, by, balanced, max_tokens: As `Cases` has them.
         reason: The column that says why a row has its label.
 

@@ -157,7 +157,6 @@ def run_bench(
 
     Args:
         options: How the rows are judged, and what else is measured.
-        trust: How far the figures are checked.
         show_all: Whether single rows are shown even where they are sealed, which opens them.
         source: The file that the rows come from; None for rows from memory, which nobody can look
             at later.
@@ -355,10 +354,8 @@ def rows_for_function(source: RowSource, reading: Mapping[str, Any], registry: R
     hold.
 
     Args:
-        source: The rows.
         reading: Arguments of `load_dataset`, `label_scale` as text; `skip_incomplete` means nothing
             without a prompt.
-        registry: Whose judges' inputs are looked for.
 
     Raises:
         DataError: The rows cannot be read, or none has a label.

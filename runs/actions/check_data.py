@@ -103,9 +103,6 @@ def report_on(
     """Check the rows of a file, and count the tokens of asking about them.
 
     Args:
-        path: The file.
-        options: What a person chose.
-        model: Whose tokens are counted.
         workspace: Where the judges are, and the rows that may not be read.
         progress: Called with how many of how many texts have been looked at.
 

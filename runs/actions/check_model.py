@@ -153,10 +153,7 @@ def check_model(
 
     Args:
         name: The model, as `--model` takes it.
-        environment: Names, base URL, keys and prices.
         prompt: The judge that is asked about the rows.
-        rows: A few rows.
-        judge: How the judge is asked.
         tell: Called with a line as each check begins and ends; while answers are awaited the
             environment's `watch` is.
 

@@ -210,9 +210,7 @@ def answer_once(
     another look.
 
     Args:
-        kind: The run's kind.
         config: What the run keeps; under `question` all that the answer depends on.
-        about: What is told beside the answer.
         answer: Called with the run's id.
     """
     workspace.database.claim(f"question {hash_question(config['question'])}")

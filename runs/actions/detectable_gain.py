@@ -87,9 +87,7 @@ def measured_before(workspace: Workspace, judge: str, model: str) -> MeasuredBef
     """Return what the last benchmark of a judge says; None where there is none, or it found no yes.
 
     Args:
-        workspace: Where it was measured.
         judge: `name@version`.
-        model: Who was asked.
     """
     for record in reversed(list_runs(workspace.database, "bench") if workspace.exists else ()):
         if record.config.get("model") != model:
@@ -121,8 +119,6 @@ def assumed_judge(
     Of a choice each class has this recall.
 
     Args:
-        dataset: The rows.
-        prompt: The judge.
         confidence: Whether each verdict has a confidence, which is then the skill.
         measured: What is known of the judge; not read of a choice.
     """
@@ -179,7 +175,6 @@ def minimum_detectable_gain(
 
     Args:
         workspace: Whose ledger says which look is the next.
-        planned: The run.
         measured: What an earlier benchmark says of the judge's errors, which are assumed without.
     """
     metric, holdout = planned.objective.target, planned.parts.holdout

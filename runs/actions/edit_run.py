@@ -30,7 +30,6 @@ def try_edit(
     with.
 
     Args:
-        run_id: The run.
         criteria: The whole text.
         comment: Why; kept as the note of the edited prompt.
         tell: As `start_run` takes it: the same edit again goes on with its run.

@@ -59,7 +59,6 @@ def export_context(
 
     Args:
         workspace: Has its runs and its kept rules.
-        prompt: The judge.
         api: The interface of the decision model that is to be asked; None for chat models.
 
     Raises:
@@ -152,8 +151,6 @@ def hand_over(
     is not pushed.
 
     Args:
-        context: The judge.
-        target: The tool.
         out: Where to; a folder that is removed again unless given.
         environment: Whose `tools.yaml` says where tools and registries are.
         force: Whether to overwrite what is there.

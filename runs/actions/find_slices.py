@@ -92,8 +92,6 @@ def read_judged(
 
     Args:
         source: A path, or a run as `find_run` takes it.
-        columns: How a verdict file is read.
-        named: Options of it that were given.
         show_all: Whether to return a file's rows that are sealed to a run too, which opens them.
         sealed: Whether to read a file's rows that a person sealed first too, which is a look.
         audited: A file with marks, whose labels count instead.

@@ -129,8 +129,6 @@ def summarize(
     slice.
 
     Args:
-        judged: Rows with their answers.
-        body: What was measured on them.
         shown: Those rows that may be searched, none of them sealed.
         has_threshold: Whether a score decides about a row; not so where claims do.
     """

@@ -97,7 +97,6 @@ class TwoJudges:
         """Read what `to_json` wrote; other entries are passed over.
 
         Args:
-            body: What it wrote.
             banks: See `banks_of`.
         """
         before, after = (
@@ -255,7 +254,6 @@ def gate_verdicts(
     """Decide between the verdicts of two judges on the same rows, as `pair_verdicts` returns them.
 
     Args:
-        workspace: Whose ledger counts the look.
         known_as: Versions under which the figures of either may have been seen before, which are
             then no other judges.
     """
@@ -301,7 +299,6 @@ def hash_verdicts(judged: JudgedDataset, *, confidence: bool = False) -> str:
     """Return the version of a judge that is known by its verdicts alone: what it says of each row.
 
     Args:
-        judged: Its verdicts.
         confidence: Whether how sure it is of each counts too.
     """
     digest = hashlib.blake2b(digest_size=8)

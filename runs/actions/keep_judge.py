@@ -44,7 +44,6 @@ def make_current(workspace: Workspace, spec: str, *, expected: str | None = None
     """Make a version what its judge's name means; the version that it meant stays registered.
 
     Args:
-        workspace: Whose registry.
         spec: `name@version`.
         expected: The version that the name is thought to mean; another one is a decision that
             somebody made meanwhile.
@@ -68,7 +67,6 @@ def put_label(
     """Put a label on a version; the version that had it loses it.
 
     Args:
-        workspace: Whose registry.
         spec: `name@version`, or a name for its current version.
         label: Such as `production`.
         expected: The version that is thought to have it, empty for none.

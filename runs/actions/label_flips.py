@@ -240,8 +240,6 @@ def gate_by_flips(
 
     Args:
         two: The prompts, and the pool as their data.
-        terms: The question.
-        model: Who judges.
         holdout: The sealed holdout, whose own labels are taken in.
 
     Raises:

@@ -34,7 +34,6 @@ def label_next(decision: DecisionRecord, *, share: float = 1.0) -> str:
     rows is known to.
 
     Args:
-        decision: The gate's.
         share: Of new rows, what goes to the holdout.
     """
     more, evidence = needed(decision), decision.evidence

@@ -102,9 +102,7 @@ def import_rows(
 
     Args:
         rows: The rows, read once.
-        source: The name of the source.
         where: Keeps the rows whose columns have these values.
-        limit: Keeps the first so many.
         notes: The source's notes, complete when the rows have been read.
 
     Raises:

@@ -113,9 +113,6 @@ class Plan:
 def plan_run(workspace: Workspace, config: RunConfig, environment: Environment) -> Plan:
     """Plan the run that `start_run` would start with the same configuration; nothing is asked.
 
-    Args:
-        workspace: Whose ledger is read.
-
     Raises:
         InputError: The run could not start: the data, a name or the split cannot be used.
     """

@@ -79,7 +79,6 @@ def prepare_run(workspace: Workspace, config: RunConfig, environment: Environmen
         workspace: Its kept rules and saved slices are the run's.
         config: What to do. The user named its models in this command, so that their addresses may
             be asked.
-        environment: Keys, settings and prices.
 
     Raises:
         InputError: The run could not start: the data, a name or a setting cannot be used.

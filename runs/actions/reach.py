@@ -85,7 +85,6 @@ def reach_of(
         labelled: Labelled rows; those of the benchmark unless given.
         holdout: Rows that are sealed; those that a run would seal unless given.
         alpha: What the look may spend; what a first one may unless given.
-        guards: What must not get worse.
     """
     labelled = int(body["n"]) if labelled is None else labelled
     holdout = sealed_of(labelled) if holdout is None else holdout

@@ -20,7 +20,6 @@ def judge_of(registry: Registry, spec: str) -> JudgePrompt:
     repository here.
 
     Args:
-        registry: Where names are looked up.
         spec: What `Registry.get` takes, or `git:REF:PATH` with a path from the top of the
             repository.
 

@@ -25,12 +25,9 @@ def settle_objective(
     criteria.
 
     Args:
-        workspace: Where the reply is recorded.
-        words: What the person says.
         judge: The judge that it is about; None where only a scale is known.
         columns: Columns of the rows that a slice may name.
         models: The model that reads it, and how it is reached.
-        environment: Keys, settings and prices.
 
     Raises:
         InputError: What it means is not settled.

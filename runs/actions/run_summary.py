@@ -332,8 +332,6 @@ def read_run(
     """Read a run of any kind.
 
     Args:
-        workspace: Where it is.
-        run_id: Its id.
         count_calls: Counts its calls, for whoever keeps the counts of ended runs. Default: the
             workspace does.
 

@@ -121,8 +121,6 @@ def measure_one(
     """Measure one judge, and per value of a column, for which the rows are needed.
 
     Args:
-        judged: The verdicts.
-        options: What is measured beyond the default.
         shown: Those rows that may be searched for the worst slice; without them nothing is said of
             it, nor of another threshold.
     """

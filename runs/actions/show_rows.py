@@ -41,7 +41,6 @@ def shown_rows(workspace: Workspace, run: RunSummary, side: Side = "after") -> S
     """Return a run's rows with its verdicts.
 
     Args:
-        workspace: Where the run is.
         run: A benchmark, or an optimization that has measured its first prompt.
         side: Of an optimization, which prompt's verdicts; the first prompt's where there is no new
             one.

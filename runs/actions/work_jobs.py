@@ -32,7 +32,6 @@ def start_worker(queue: JobQueue, variables: Mapping[str, str]) -> subprocess.Po
     at once.
 
     Args:
-        queue: The jobs.
         variables: Its environment: keys and paths of whoever starts it.
     """
     # -P: a module in the working folder, which may be somebody else's workspace, is never imported.
@@ -67,7 +66,6 @@ def work_jobs(
     worker is at it.
 
     Args:
-        queue: The jobs.
         command: The command line: runs arguments, prints, and leaves with `SystemExit`.
         tell: Called with a line for each job.
     """

@@ -22,7 +22,6 @@ def with_agreed_columns(error: UnclearColumnsError, arguments: Sequence[str]) ->
 
     Args:
         error: Why the command stopped, before it did anything.
-        arguments: The words of the command.
 
     Raises:
         UnclearColumnsError: Nobody agrees; where no one can be asked its hint is the whole command.

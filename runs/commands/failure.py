@@ -68,9 +68,7 @@ def answer_in_part(
 
     Args:
         body: The result for a program; the error is added to it.
-        text: Prints it for people.
         shortfall: Why there is no more; None where nothing is missing.
-        as_json: Whether a program reads the output.
     """
     if shortfall is not None:
         body = {**body, "error": explain(shortfall).to_json()}

@@ -26,12 +26,6 @@ allow_origin_option = takes(
 def asking_environment(
     root: Path, *models: str | None, origins: tuple[str, ...] = ()
 ) -> Environment:
-    """Read the environment of a command that may ask models.
-
-    Args:
-        root: The workspace.
-        models: The models that the command names.
-        origins: The addresses that it allows.
-    """
+    """Read the environment of a command that may ask models."""
     environment = read_environment().in_workspace(root).naming(*models, origins=origins)
     return replace(environment, watch=plain_progress())

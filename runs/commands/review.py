@@ -85,8 +85,6 @@ def serve_page(
     """Serve the page of a workspace until it is interrupted, and print its link.
 
     Args:
-        location: Where the workspace is.
-        environment: Of whoever serves it.
         port: Where; 0 takes a free one.
         opening: Whether to open a browser.
         as_json: Whether the link is printed as JSON.

@@ -246,7 +246,6 @@ def read_columns(options: VerdictFileOptions, rows: ColumnOptions | RowOptions) 
     """Return how verdict files are read.
 
     Args:
-        options: How their verdicts are.
         rows: Which columns say what of a row.
 
     Raises:

@@ -30,8 +30,6 @@ def add_entry(path: Path | None, name: str, fields: Mapping[str, Any]) -> ModelE
 
     Args:
         path: The file; None for a user without a home folder.
-        name: The model's name.
-        fields: What the entry sets, as JSON.
 
     Raises:
         InputError: A field cannot be used, the name is taken, or the file cannot be read or

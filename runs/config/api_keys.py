@@ -136,7 +136,6 @@ class Keyring:
         """Check that this user named an address.
 
         Args:
-            base_url: The address.
             who: Whose request it is, for the message.
 
         Raises:

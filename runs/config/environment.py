@@ -631,8 +631,6 @@ def open_client(
     Args:
         spec: `simulated`, or as for `Environment.model`.
         environment: Where names, base URL, keys and prices come from.
-        record: Where calls are stored.
-        budget: What may be spent.
         encoder: See `Client`.
         opener: See `Client`.
         embeddings: Whether it is an embeddings model.

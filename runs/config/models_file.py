@@ -84,12 +84,7 @@ class ModelEntry:
 
 
 def merge_entries(own: ModelEntry | None, shared: ModelEntry | None) -> ModelEntry | None:
-    """Return one entry out of the user's and the workspace's: field by field the user's wins.
-
-    Args:
-        own: Of the user's file.
-        shared: Of the workspace's file.
-    """
+    """Return one entry out of the user's and the workspace's: field by field the user's wins."""
     if own is None or shared is None:
         return own or shared
     return ModelEntry(
@@ -150,10 +145,6 @@ def read_workspace_models(path: Path | None) -> tuple[ModelEntry, ...]:
 
 def read_entries(content: bytes, file: str) -> tuple[ModelEntry, ...]:
     """Read the entries of a user's file.
-
-    Args:
-        content: What is in it.
-        file: Its name, for messages.
 
     Raises:
         InputError: An entry is wrong; the message has file, line, field.

@@ -16,7 +16,6 @@ def read_own_file(path: Path | None, *, limit: int, about: str) -> bytes:
     """Return the content of a file that only its user may write to; a missing one is empty.
 
     Args:
-        path: The file.
         limit: Bytes that it may have.
         about: What it decides, for the message about one that others may write to.
 
@@ -69,12 +68,6 @@ def pairs_of(
     node: yaml.Node, file: str, *, what: str, hint: str
 ) -> list[tuple[yaml.ScalarNode, yaml.Node]]:
     """Return the names of a mapping with their values.
-
-    Args:
-        node: The mapping.
-        file: Its file.
-        what: What it is, for messages.
-        hint: An example, for messages.
 
     Raises:
         InputError: It is not a mapping, or a name is not a text or is repeated.

@@ -27,8 +27,6 @@ def choose_transport(
     left to it.
 
     Args:
-        base_url: Of the endpoint.
-        variables: The environment.
         custom_headers: Whether OPENAI_CUSTOM_HEADERS is meant for this endpoint.
     """
     parts = urlsplit(base_url)

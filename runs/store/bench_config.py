@@ -174,9 +174,6 @@ def read_rows(
     """Read the rows that a judge is to be asked about.
 
     Args:
-        prompt: The judge.
-        data: The file.
-        options: How it is read.
         drawn: Whether rows are kept that were drawn with a probability below 1, for training.
         audited: A file with marks, whose labels count instead.
         require_labels: Whether a file without a single label is an error.

@@ -99,8 +99,6 @@ class CallStore:
         parameters.
 
         Args:
-            endpoint: Its base URL.
-            model: Its name there.
             n: How many calls of any model are looked at.
         """
         calls: list[tuple[Request, Completion]] = []

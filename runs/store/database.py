@@ -50,7 +50,6 @@ class Database(ABC):
     """A workspace's database, upgraded when it is opened.
 
     Args:
-        name: What messages call it.
         folder: Where files that belong to it are; not every kind makes it.
     """
 
@@ -113,7 +112,6 @@ class Database(ABC):
         be run a second time, where the first one could not be committed.
 
         Args:
-            work: The write.
             alone: What nobody else may write from when it begins until it is committed, such as the
                 ledger, because it reads before it writes; all who write that say the same name.
 

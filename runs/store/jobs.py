@@ -282,7 +282,6 @@ class JobQueue:
         """Write another state of a job, unless somebody else has changed it since it was read.
 
         Args:
-            job: As it was read.
             sign: Whether it is this user's from now on; one that already is stays so.
             values: By column.
         """

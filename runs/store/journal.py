@@ -184,7 +184,6 @@ def list_runs(
     """Return every run in the order they were created.
 
     Args:
-        database: Where they are.
         kinds: Only runs of these kinds. To read all takes a while where a queue holds the ids of
             many rows.
         events: Only runs that have written an event of one of these kinds.

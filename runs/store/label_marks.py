@@ -27,11 +27,8 @@ class LabelMarks:
     """The marks of one data file's rows.
 
     Args:
-        root: The workspace's folder.
-        data: The name of the data file.
         data_hash: Of its rows, so that marks of other rows of the same name have a file of their
             own.
-        labels: The scale of its labels.
     """
 
     root: Path

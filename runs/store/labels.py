@@ -60,7 +60,6 @@ class LabelStore:
         """Keep a record; it is on the disk when this returns.
 
         Args:
-            new: What the annotator did.
             after: The last record of the queue that the annotator's command had read.
 
         Returns:

@@ -43,7 +43,6 @@ def merge(source: Database, target: Database) -> Merged:
 
     Args:
         source: Whose runs, calls, labels and looks are entered.
-        target: Where.
 
     Raises:
         InputError: A run, or a look, has gone two ways; all of them are named, and nothing was

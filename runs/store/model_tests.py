@@ -60,8 +60,6 @@ def keep_test(workspace: Workspace, *, model: str, endpoint: str, ignored: Seque
     workspace, which none makes.
 
     Args:
-        model: Its name at the endpoint.
-        endpoint: The base URL.
         ignored: Settings.
 
     Raises:

@@ -118,7 +118,6 @@ def whole_budget(database: Database, run_id: str | None, budget: str | None) -> 
 
     Args:
         run_id: None for a run that is yet to be made.
-        budget: As it was typed.
 
     Raises:
         InputError: It is no budget.

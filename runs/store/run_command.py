@@ -21,10 +21,6 @@ def command_of(config: RunConfig, *more: str) -> str:
 
     An edited prompt, and a loss that declares something, are files: EDITED.yaml and LOSS.json stand
     for them. What Python alone sets is a comment at the end.
-
-    Args:
-        config: The configuration.
-        more: Further options.
     """
     judge = config.judge
     words = ["judgewright", "optimize", f"{judge.name}@{judge.version}", Path(config.data).name]

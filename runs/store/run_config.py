@@ -97,7 +97,6 @@ class RunConfig(OptimizeOptions):
         """Read what `to_json` wrote, in this version or an earlier one.
 
         Args:
-            body: What it wrote.
             banks: See `banks_of`.
         """
         values = {name: value for name, value in body.items() if name not in _RETIRED}
@@ -115,9 +114,6 @@ class RunConfig(OptimizeOptions):
         """Return the configuration of a run that tries a person's edit on the same terms.
 
         What belongs to another proposer goes back to its default.
-
-        Args:
-            edit: The edited judge's YAML.
         """
         others: dict[str, Any] = {}  # Any: each field has its own type
         for field, option in option_fields(ProposerOptions):

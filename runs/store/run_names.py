@@ -21,8 +21,6 @@ def mark_run(
     """Give a run a name or tags, in place of those that it has.
 
     Args:
-        database: Where it is.
-        run_id: Its id.
         name: Its name; empty takes it away, None leaves it.
         tags: All its tags; None leaves them.
 

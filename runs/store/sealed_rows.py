@@ -130,7 +130,6 @@ def seal_first(workspace: Workspace, dataset: Dataset, data: Path | None = None)
 
     Args:
         workspace: Where the ledger is; it is made.
-        dataset: All rows, labelled.
         data: The file they come from, beside which may stand where the groups are.
 
     Raises:
@@ -154,8 +153,6 @@ def read_open(
     """Return what may be read of a dataset: all but the rows that were sealed first.
 
     Args:
-        workspace: Whose ledger knows.
-        dataset: All rows.
         sealed: Whether to read those too, which is a look.
         way: How a person has them read all the same; empty where there is no way.
 
@@ -196,11 +193,6 @@ def read_open(
 def cost_of_measuring(workspace: Workspace, dataset: Dataset, name: str) -> tuple[str, ...]:
     """Say what figures of a prompt on labelled rows cost a later gate on them, and who spent what;
     nothing is entered.
-
-    Args:
-        workspace: Whose ledger counts.
-        dataset: What is to be measured.
-        name: The prompt's.
     """
     if not any(row.label is not None for row in dataset.rows):
         return ()
@@ -241,7 +233,6 @@ def seal_of(workspace: Workspace, dataset: Dataset, *, show_all: bool = False, b
     Args:
         workspace: Whose runs sealed rows; one that was never written to knows of none.
         show_all: Whether the sealed rows are to be shown too.
-        by: The command that asks.
 
     Raises:
         WorkspaceError: The ledger cannot be read, or written where rows are opened.
@@ -354,7 +345,6 @@ def sealed_rows(workspace: Workspace, dataset: Dataset) -> BoolArray:
 
     Args:
         workspace: Whose runs sealed rows; one that was never written to knows of none.
-        dataset: The rows, from any file.
 
     Raises:
         WorkspaceError: The ledger cannot be read.
