@@ -592,8 +592,6 @@ def list_judges(*, workspace: str | Path | None = None) -> JudgeList:
 def list_runs(*, workspace: str | Path | None = None) -> RunList:
     """List the runs of a workspace, newest first."""
     from .reports.run_table import describe_run
-    from .store import journal
 
     with open_workspace(workspace) as opened:
-        records = reversed(journal.list_runs(opened.database)) if opened.exists else ()
-        return RunList(describe_run(opened, record) for record in records)
+        return RunList(describe_run(opened, record) for record in reversed(opened.runs()))

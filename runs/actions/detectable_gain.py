@@ -23,11 +23,10 @@ from ...judges.reliability import CHURN
 from ...optimize.events import JudgeMeasured, read_as
 from ...optimize.forecast import PlannedRun
 from ...optimize.holdout.floors import FloorNeed, floor_needs
-from ...optimize.holdout.ledger import History, Look, seen_rows
+from ...optimize.holdout.ledger import Look, seen_rows
 from ...optimize.holdout.look_counting import LookRequest, requested_look
 from ...optimize.holdout.power import GuardNeed, guard_needs, perfect_gain, smallest_gain
-from ..store.journal import RunJournal, list_runs
-from ..store.ledger import HoldoutLedger
+from ..store.journal import RunJournal
 from ..store.workspace import Workspace
 
 ASSUMED_SKILL = 0.8
@@ -89,7 +88,7 @@ def measured_before(workspace: Workspace, judge: str, model: str) -> MeasuredBef
     Args:
         judge: `name@version`.
     """
-    for record in reversed(list_runs(workspace.database, "bench") if workspace.exists else ()):
+    for record in reversed(workspace.runs("bench")):
         if record.config.get("model") != model:
             continue
         events = RunJournal(workspace.database, record.run_id).events()
@@ -218,7 +217,7 @@ def minimum_detectable_gain(
 
 
 def _next_look(workspace: Workspace, planned: PlannedRun) -> Look:
-    history = HoldoutLedger(workspace.database).history() if workspace.exists else History()
+    history = workspace.history()
     history = replace(history, memories=(*history.memories, seen_rows("plan", planned.parts)))
     request = LookRequest(
         holdout=planned.parts.holdout.content_hash,

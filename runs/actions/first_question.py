@@ -5,7 +5,6 @@ from __future__ import annotations
 from ...judges import JudgePrompt
 from ...judges.asked_question import AskedQuestion
 from ..config.environment import Environment
-from ..store.journal import list_runs
 from ..store.workspace import Workspace
 
 
@@ -22,7 +21,7 @@ def first_question(
     if api is None:
         return ()
     question = AskedQuestion(prompt=prompt, api=api).describe()
-    runs = list_runs(workspace.database, "bench", "optimize") if workspace.exists else ()
+    runs = workspace.runs("bench", "optimize")
     asked = {(run.config.get("model"), run.config.get("prompt")) for run in runs}
     if (model, prompt.to_yaml()) in asked:
         return ()

@@ -64,7 +64,6 @@ from ..store.journal import (
     RunRecord,
     create_run,
     get_run,
-    list_runs,
     run_session,
     set_config,
     set_state,
@@ -447,7 +446,7 @@ def flip_progress(workspace: Workspace, run_id: str) -> FlipGated:
 
 def find_flips(workspace: Workspace, question: Mapping[str, Any]) -> str | None:  # Any: JSON
     """Return the run that asks a question already."""
-    for info in reversed(list_runs(workspace.database, KIND) if workspace.exists else ()):
+    for info in reversed(workspace.runs(KIND)):
         if info.config["design"].get("question") == question:
             return info.run_id
     return None
@@ -521,9 +520,8 @@ def _leave_out(
     if sealed is not None:
         parts = [RowFingerprints.of(sealed)]
         keep(_apart(pool, parts), "they, or rows of their groups, stand in the holdout")
-    if workspace.exists:
-        parts = [memory.open for memory in HoldoutLedger(workspace.database).history().memories]
-        keep(_apart(pool, parts), "they, or rows of their groups, were open to an earlier run")
+    parts = [memory.open for memory in workspace.history().memories]
+    keep(_apart(pool, parts), "they, or rows of their groups, were open to an earlier run")
     if not pool.rows:
         raise InputError(
             f"no row of {every.name} is left to decide on: {'; '.join(notes) or 'it has none'}",

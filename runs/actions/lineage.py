@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ...judges import JudgePrompt
 from ...optimize.events import BestCandidate
 from ..store.banks import banks_of
-from ..store.journal import get_run, list_runs
+from ..store.journal import get_run
 from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
 from .decide import HUNKS
@@ -96,7 +96,7 @@ def _from_runs(workspace: Workspace, name: str) -> tuple[dict[str, JudgePrompt],
     starts: dict[str, JudgePrompt] = {}
     by_runs: dict[str, _Found] = {}
     banks = banks_of(workspace)
-    for info in list_runs(workspace.database, "optimize") if workspace.exists else ():
+    for info in workspace.runs("optimize"):
         before = RunConfig.from_json(info.config, banks).judge
         if before.name != name:
             continue

@@ -34,7 +34,6 @@ from ..config.command_options import Via
 from ..config.environment import SIMULATED, Allowance, Environment, open_model, parse_budget
 from ..store.banks import rows_seen
 from ..store.calls import CallStore
-from ..store.ledger import HoldoutLedger
 from ..store.model_tests import find_test
 from ..store.run_config import RunConfig, show_cases
 from ..store.sides import sides_beside
@@ -247,10 +246,13 @@ def _case_notes(rates: Mapping[str, _Rate]) -> Iterator[str]:
 
 def _planned(workspace: Workspace, prepared: PreparedRun) -> PlannedRun:
     """Split the rows and read the objective as the run would."""
-    config = prepared.config
-    remembered = HoldoutLedger(workspace.database).memories() if workspace.exists else ()
+    config, remembered = prepared.config, workspace.history().memories
     parts = split_with_memory(
-        (*remembered, *rows_seen(workspace, prepared.prompt), *sides_beside(Path(config.data))),
+        (
+            *workspace.history().memories,
+            *rows_seen(workspace, prepared.prompt),
+            *sides_beside(Path(config.data)),
+        ),
         None,
         prepared.dataset,
         config.shares,

@@ -8,7 +8,6 @@ from typing import Any
 
 from ...judges import JudgePrompt
 from ...optimize.events import GateAnswered, GateDecided
-from ..store.journal import list_runs
 from ..store.workspace import Workspace
 from .decide import HUNKS, asked_version
 from .run_summary import read_run, uncounted
@@ -33,9 +32,7 @@ class GatedOn:
 def decisions_about(workspace: Workspace, prompt: JudgePrompt) -> Iterator[GatedOn]:
     """Yield every decision of the gate about a version of a judge, oldest run first."""
     decided = (GateDecided.kind, GateAnswered.kind)
-    for info in (
-        list_runs(workspace.database, *_DECIDING, events=decided) if workspace.exists else ()
-    ):
+    for info in workspace.runs(*_DECIDING, events=decided):
         run = read_run(workspace, info.run_id, uncounted)
         if info.kind == "optimize":
             version = run.best.version if run.best else None

@@ -15,7 +15,7 @@ from ...judges.errors import InputError
 from ..config.environment import read_environment
 from ..results import RunList
 from ..store.jobs import Job, JobQueue
-from ..store.journal import RunRecord, get_run, list_runs
+from ..store.journal import RunRecord, get_run
 from ..terminal import answer, inline, progress_on_stderr, say, say_json, say_table, simulated_mark
 from .decorators import (
     PlaceType,
@@ -71,9 +71,7 @@ def list_(limit: int, tag: str | None, workspace: Workspace, as_json: bool) -> N
     """
     queue = _queue_of(workspace)
     jobs = [job for job in queue.list() if job.state != "done" or job.run_id is None]
-    # Reading the database would make one.
-    records = list_runs(workspace.database)[::-1] if workspace.exists else ()
-    records = [record for record in records if tag is None or tag in record.tags]
+    records = [one for one in workspace.runs()[::-1] if tag is None or tag in one.tags]
     lines: list[RunLine] = []
     if records:
         from ..actions.run_summary import uncounted

@@ -68,8 +68,7 @@ def rows_seen(workspace: Workspace, prompt: JudgePrompt) -> tuple[SeenRows, ...]
     them; nothing where it knows them already.
     """
     rows = rows_of_bank(prompt)
-    memories = HoldoutLedger(workspace.database).memories() if workspace.exists else ()
-    if rows is None or find_memory(memories, rows.name) is not None:
+    if rows is None or find_memory(workspace.history().memories, rows.name) is not None:
         return ()
     sealed = sealed_rows(workspace, rows)
     seen = tuple(row for row, out in zip(rows.rows, sealed, strict=True) if not out)

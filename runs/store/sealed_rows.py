@@ -161,10 +161,9 @@ def read_open(
         WorkspaceError: The ledger cannot be read.
     """
     mask = np.zeros(len(dataset), np.bool_)
-    if workspace.exists:
-        history = HoldoutLedger(workspace.database).history()
-        if any(memory.run_id.startswith(SEAL_FIRST) for memory in history.memories):
-            mask, _ = _find_sealed(history, dataset, by=SEAL_FIRST)
+    history = workspace.history()
+    if any(memory.run_id.startswith(SEAL_FIRST) for memory in history.memories):
+        mask, _ = _find_sealed(history, dataset, by=SEAL_FIRST)
     count, rows = int(mask.sum()), len(dataset)
     if not count:
         return ReadRows(dataset=dataset, left_out=mask, sealed=False)
@@ -197,10 +196,8 @@ def cost_of_measuring(workspace: Workspace, dataset: Dataset, name: str) -> tupl
     if not any(row.label is not None for row in dataset.rows):
         return ()
     rows = RowFingerprints.of(dataset)
-    ledger = HoldoutLedger(workspace.database) if workspace.exists else None
-    history, large = (
-        (ledger.history(), ledger.large_rows()) if ledger else (History(), set[bytes]())
-    )
+    history = workspace.history()
+    large = HoldoutLedger(workspace.database).large_rows() if history.measured else set[bytes]()
     history = replace(
         history, measured=[one for one in history.measured if one.rows.hash not in large]
     )
@@ -237,10 +234,7 @@ def seal_of(workspace: Workspace, dataset: Dataset, *, show_all: bool = False, b
     Raises:
         WorkspaceError: The ledger cannot be read, or written where rows are opened.
     """
-    if not workspace.exists:
-        return _unsealed(dataset)
-    ledger = HoldoutLedger(workspace.database)
-    history = ledger.history()
+    history = workspace.history()
     if not any(memory.sealed for memory in history.memories):
         return _unsealed(dataset)
     sealed, run_id = _find_sealed(history, dataset)
@@ -248,6 +242,7 @@ def seal_of(workspace: Workspace, dataset: Dataset, *, show_all: bool = False, b
     if seal.opened:
         rows = tuple(row for row, inside in zip(dataset.rows, sealed, strict=True) if inside)
         opened = RowFingerprints.of(replace(dataset, rows=rows))
+        ledger = HoldoutLedger(workspace.database)
         ledger.remember(f"{by} --all ({opened.hash.hex()[:12]})", open=opened, sealed={})
     return seal
 
@@ -350,9 +345,7 @@ def sealed_rows(workspace: Workspace, dataset: Dataset) -> BoolArray:
         WorkspaceError: The ledger cannot be read.
     """
     sealed = np.zeros(len(dataset), np.bool_)
-    if not workspace.exists:
-        return sealed
-    history = HoldoutLedger(workspace.database).history()
+    history = workspace.history()
     memories = [memory for memory in history.memories if memory.sealed]
     if not memories:
         return sealed
@@ -370,9 +363,7 @@ def sealed_rows(workspace: Workspace, dataset: Dataset) -> BoolArray:
 
 def any_sealed(workspace: Workspace) -> bool:
     """Return whether any run of a workspace sealed rows."""
-    if not workspace.exists:
-        return False
-    return any(memory.sealed for memory in HoldoutLedger(workspace.database).history().memories)
+    return any(memory.sealed for memory in workspace.history().memories)
 
 
 def _unsealed(dataset: Dataset) -> Seal:

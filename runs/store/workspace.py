@@ -8,16 +8,17 @@ from Python, exchanges with batch queues, pages and the output of jobs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...judges.errors import InputError
 from ..config.place import Place, ServerAddress
-from .journal import writing_run
+from .journal import RunRecord, list_runs, writing_run
 
 if TYPE_CHECKING:
     from ...judges import Registry
+    from ...optimize.holdout.ledger import History
     from .database import Database, Holder
 
 FOLDER = ".judgewright"
@@ -64,6 +65,23 @@ class Workspace:
     def path(self) -> Path:
         """The database file of a workspace that has one."""
         return self.folder / "judgewright.db"
+
+    def runs(self, *kinds: str, events: Collection[str] = ()) -> tuple[RunRecord, ...]:
+        """Return the runs of some kinds, oldest first, as `list_runs`; where nothing was ever
+        written there are none.
+        """
+        return list_runs(self.database, *kinds, events=events) if self.exists else ()
+
+    def history(self) -> History:
+        """Return what the ledger knows; where nothing was ever written that is nothing.
+
+        Raises:
+            WorkspaceError: The ledger cannot be read.
+        """
+        from ...optimize.holdout.ledger import History
+        from .ledger import HoldoutLedger
+
+        return HoldoutLedger(self.database).history() if self.exists else History()
 
     def is_also(self, other: Workspace) -> bool:
         """Whether both are one workspace: in the same folder, or on the same server."""
