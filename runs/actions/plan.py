@@ -249,7 +249,7 @@ def _planned(workspace: Workspace, prepared: PreparedRun) -> PlannedRun:
     config, remembered = prepared.config, workspace.history().memories
     parts = split_with_memory(
         (
-            *workspace.history().memories,
+            *remembered,
             *rows_seen(workspace, prepared.prompt),
             *sides_beside(Path(config.data)),
         ),
