@@ -526,9 +526,8 @@ def _gate_prompts(
         )
     table = rows_of(rows)
     options, environment = asking_of(opened, model, budget)
-    decides = environment.settings(options.model).api is not None
     path, reading = file_of(table, opened), table.fitting(*prompts).reading
-    two = TwoJudges.of(opened, *prompts, path, reading, decides=decides)
+    two = TwoJudges.of(opened, *prompts, path, reading, environment.settings(options.model))
     with progress_on_stderr() as watch:
         asked = GateModel(options=options, environment=environment, watch=watch)
         return gate_judges(opened, two, terms, asked)

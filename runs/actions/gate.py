@@ -24,6 +24,7 @@ from ...judges import (
     load_prompt,
 )
 from ...judges.files import load_as_said
+from ...judges.models import ModelSettings
 from ...judges.splits import SEALED
 from ...optimize import RunSettings, decide
 from ...optimize.holdout.bank_rows import without_banked
@@ -75,18 +76,14 @@ class TwoJudges:
         after: JudgePrompt,
         data: Path,
         reading: Mapping[str, Any],  # Any: JSON
-        *,
-        decides: bool,
+        model: ModelSettings,
     ) -> TwoJudges:
-        """Return two prompts with the rules that the workspace keeps for them, which do not show
-        the decided cases that are sealed here.
-
-        Args:
-            decides: Whether a decision model answers; see `Registry.kept_rule`.
+        """Return two prompts with the rules that the workspace keeps for them on such a model,
+        which do not show the decided cases that are sealed here.
         """
         before, after = hide_sealed(workspace, before), hide_sealed(workspace, after)
         kept_rules = {
-            prompt.version: workspace.registry.kept_rule(prompt, decides=decides)
+            prompt.version: workspace.registry.kept_rule(prompt, decides=model.api is not None)
             for prompt in (before, after)
         }
         rules = {version: one.rule for version, one in kept_rules.items() if one is not None}

@@ -286,8 +286,8 @@ def _two_judges(
             hint="judgewright gate A B HOLDOUT --model NAME",
         )
     name = require_model(models.model)
-    decides = asking_environment(workspace.root, name).settings(name).api is not None
-    return TwoJudges.of(workspace, *prompts, holdout, rows.as_arguments(), decides=decides)
+    settings = asking_environment(workspace.root, name).settings(name)
+    return TwoJudges.of(workspace, *prompts, holdout, rows.as_arguments(), settings)
 
 
 def _report(
