@@ -93,8 +93,6 @@ def import_rows(
     out: Path,
     *,
     source: str,
-    where: Mapping[str, str],
-    limit: int | None = None,
     notes: Sequence[str] = (),
 ) -> Imported:
     """Write rows of a source as JSONL that `load_dataset` reads; the file appears whole or not at
@@ -102,25 +100,21 @@ def import_rows(
 
     Args:
         rows: The rows, read once.
-        where: Keeps the rows whose columns have these values.
         notes: The source's notes, complete when the rows have been read.
 
     Raises:
-        InputError: No row was kept, or no row has a column of `where`.
+        InputError: There are no rows.
         DataError: An id stands twice, or the source's files are not as they should be.
     """
     imported = Imported(path=out, source=source)
     groups: set[Scalar | tuple[str, Scalar]] = set()
     with written_beside(out) as writer:
-        for row in _selected(rows, where, limit):
+        for row in _each_once(rows):
             imported.rows += 1
             imported.labels["none" if row.get("label") is None else f"{row['label']:g}"] += 1
             imported.datasets[str(row.get("dataset", ""))] += 1
             groups.add(row.get("group_id") or ("", row["id"]))
             writer.write(row)
-        if not imported.rows and where:
-            conditions = " and ".join(f"{name}={value}" for name, value in where.items())
-            raise InputError(f"{source}: no row has {conditions}")
         if not imported.rows:
             raise InputError(f"{source}: there are no rows")
     imported.groups = len(groups)
@@ -128,28 +122,16 @@ def import_rows(
     return imported
 
 
-def _selected(rows: Iterable[Flat], where: Mapping[str, str], limit: int | None) -> Iterator[Flat]:
+def _each_once(rows: Iterable[Flat]) -> Iterator[Flat]:
     seen: set[Scalar] = set()
-    n = 0
     for row in rows:
-        unknown = [name for name in where if name not in row]
-        if unknown:
-            raise InputError(
-                f"--where {unknown[0]}: there is no such column",
-                hint=f"the columns are {', '.join(row)}",
-            )
-        if any(str(row[name]) != value for name, value in where.items()):
-            continue
         if row["id"] in seen:
             raise DataError(
                 f"the id {row['id']!r} stands twice",
                 hint="map the column that tells the rows apart to id",
             )
         seen.add(row["id"])
-        n += 1
         yield row
-        if n == limit:
-            return
 
 
 @contextmanager

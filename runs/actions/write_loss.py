@@ -32,8 +32,6 @@ class LossGrades:
 
     grades: OutputScale
     """The judge's."""
-    labels: OutputScale | None = None
-    """People's, where they are others."""
     target: str = ""
     """The metric that the loss is for; among classes it says whose errors cost more."""
 
@@ -42,7 +40,7 @@ class LossGrades:
         """The same as the checks of a loss take it."""
         if self.grades.kind == "choice":
             return Classes.of(self.grades, self.target)
-        return Grades.of(self.grades, self.labels)
+        return Grades.of(self.grades)
 
     def costs(self, loss: Loss) -> list[dict[str, Any]]:  # Any: JSON
         """Return what every outcome costs; of a choice, what each class costs by what it is
@@ -85,7 +83,7 @@ def ask_for_loss(
     """
     config = {"objective": objective.text, "model": models.model}
     grades = replace(grades, target=objective.target)
-    facts = [] if grades.grades.kind == "choice" else scale_facts(grades.grades, grades.labels)
+    facts = [] if grades.grades.kind == "choice" else scale_facts(grades.grades, None)
     slices = saved_slices(workspace)
     facts += slice_facts(slices)
     slice_name = slices.get(slice_name.strip(), slice_name)

@@ -25,11 +25,6 @@ from .help import Group
 from .output_paths import OutFile, OutFolder
 
 _data = partial(option, "Data")
-_FETCHED = {
-    "hub": "hf download {name} --repo-type dataset --local-dir FOLDER, then name its tables",
-    "ir": "write them first: ir_datasets export {name} qrels (then queries, docs)",
-}
-"""What to type where a source is named by where it can be fetched."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,11 +56,6 @@ class ImportOptions:
         "Output", None, "The JSONL to write.", type=OutFile(makes_folder=True)
     )
     level: str = _data("", "What one row is, where the source has several.")
-    where: Mapping[str, str] = pairs_option(
-        "Data", "Keep only rows with this value.", flag="--where", metavar="COLUMN=VALUE"
-    )
-    limit: int | None = _data(None, "Keep only the first rows.", kind="integer", low=1)
-    seed: int = _data(0, "Decides what is drawn, such as negatives.")
     columns: Mapping[str, str] = pairs_option(
         "Data",
         "Tools: which column or question is what; trec_dl: queries=FILE, passages=FILE.",
@@ -175,24 +165,16 @@ def import_(source: str | None, path: str | None, options: ImportOptions, as_jso
         )
     reading = ReadOptions(
         level=options.level,
-        seed=options.seed,
         columns=options.columns,
         label_map=(
             parse_grade_map(options.label_map, option="--label-map") if options.label_map else {}
         ),
     )
-    scheme, colon, name = path.partition(":")
-    if colon and scheme in _FETCHED:
-        raise InputError(
-            f"{path}: a source is read from files", hint=_FETCHED[scheme].format(name=name)
-        )
     opened = open_source(source, Path(path), reading, sources=data_sources())
     done = import_rows(
         opened.rows,
         options.out,
         source=source,
-        where=options.where,
-        limit=options.limit,
         notes=opened.notes,
     )
     body = done.to_json() | {"licence": opened.source.licence}

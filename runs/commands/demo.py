@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from ...judges import InputError
 from ..actions.optimize import start_run
 from ..config.command_options import OptimizeOptions
 from ..config.environment import Environment
@@ -19,31 +18,19 @@ from ..store.workspace import Workspace
 from ..terminal import progress_on_stderr, say, say_json
 from .decorators import json_option, read_options, takes
 from .help import Command
-from .model_access import asking_environment
 from .optimize import say_end, tell
 from .output_paths import OutFolder
-from .review import serve_page
 
 
 @click.command(cls=Command, epilog="Example:  judgewright demo --dir demo")
 @takes("folder", Path("demo"), "Where to work.", type=OutFolder(), flag="--dir")
-@takes(
-    "opening",
-    False,
-    "Then show the run in a browser, until Ctrl-C.  [default: no-open]",
-    flag="--open/--no-open",
-)
 @json_option
-def demo(folder: Path, opening: bool, as_json: bool) -> None:
+def demo(folder: Path, as_json: bool) -> None:
     """Benchmark, find the slice, write the loss, run TextGrad, decide: on made-up rows, with the
     simulated model.
 
     Exits 0 whatever the gate decides.
     """
-    if opening and as_json:
-        raise InputError(
-            "--open shows the run to a person, --json to a program", hint="give one of them"
-        )
     folder.mkdir(parents=True, exist_ok=True)
     rows = folder / "rows.jsonl"
     write_demo_rows(rows, documents=DOCUMENTS)
@@ -81,8 +68,3 @@ def demo(folder: Path, opening: bool, as_json: bool) -> None:
         say(f"Adopt the prompt:   {command.format('accept latest')}")
     else:
         say(f"Read it again:      {command.format('runs show latest')}")
-    if opening:
-        say("\nHere it is:")
-        serve_page(
-            folder, asking_environment(folder), port=0, opening=True, at=f"/runs/{result.run_id}"
-        )

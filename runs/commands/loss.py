@@ -20,7 +20,7 @@ from .model_access import asking_environment
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...judges import JudgePrompt, OutputScale
+    from ...judges import JudgePrompt
     from ...optimize import Objective
     from ...optimize.losses.loss import Loss
     from ..actions.write_loss import LossGrades
@@ -36,9 +36,6 @@ class ScaleOptions:
         "Data",
         None,
         "The judge's scale: binary, probability, or LOW..HIGH@THRESHOLD [default: 0..3].",
-    )
-    label_scale: str | None = option(
-        "Data", None, "The scale people graded on [default: the judge's]."
     )
 
 
@@ -190,24 +187,21 @@ def check(
 
 
 def _grades(workspace: Workspace, options: ScaleOptions) -> tuple[LossGrades, JudgePrompt | None]:
-    """Return the judge's scale and, where it is another, people's; and the judge, where it is
-    named.
-    """
+    """Return the scale that is stated, or the judge's; and the judge, where it is named."""
     from ...judges import OutputScale, parse_label_scale
     from ..actions.write_loss import LossGrades
 
     if options.judge and options.scale:
         raise InputError("give --judge or --scale, not both")
-    scales: dict[str, OutputScale] = {}
-    for name, text in (("--scale", options.scale), ("--label-scale", options.label_scale)):
-        try:
-            scales |= {name: parse_label_scale(text)} if text else {}
-        except InputError as error:
-            hint = "write binary, probability, 0..3, or 1..5@4 (from @ on a grade is positive)"
-            raise InputError(f"{name}: {error}", hint=hint) from None
     judge = workspace.registry.get(options.judge) if options.judge else None
-    grades = judge.scale if judge else scales.get("--scale", OutputScale())
-    return LossGrades(grades=grades, labels=scales.get("--label-scale")), judge
+    if judge is not None:
+        return LossGrades(grades=judge.scale), judge
+    try:
+        stated = parse_label_scale(options.scale) if options.scale else OutputScale()
+    except InputError as error:
+        hint = "write binary, probability, 0..3, or 1..5@4 (from @ on a grade is positive)"
+        raise InputError(f"--scale: {error}", hint=hint) from None
+    return LossGrades(grades=stated), None
 
 
 def _loss_json(loss: Loss) -> dict[str, Any]:  # Any: JSON
@@ -237,7 +231,6 @@ def _say_loss(
             say(f"  declares: {DECLARATIONS[key]}")
     if loss.reason:
         say(f"  because: {inline(loss.reason)}")
-    people = f"; people's grades {scales.labels.describe()}" if scales.labels else ""
-    say(f"  tried on the judge's grades {scales.grades.describe()}{people}")
+    say(f"  tried on the judge's grades {scales.grades.describe()}")
     if costs := scales.costs(loss):
         say_template("costs", costs=costs)

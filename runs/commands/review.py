@@ -79,7 +79,6 @@ def serve_page(
     port: int,
     opening: bool,
     as_json: bool = False,
-    at: str = "/",
     or_free: bool = False,
 ) -> None:
     """Serve the page of a workspace until it is interrupted, and print its link.
@@ -88,7 +87,6 @@ def serve_page(
         port: Where; 0 takes a free one.
         opening: Whether to open a browser.
         as_json: Whether the link is printed as JSON.
-        at: The page that the link leads to.
         or_free: Whether to take a free port where that one is taken.
 
     Raises:
@@ -110,7 +108,7 @@ def serve_page(
     with _listen(port, or_free=or_free) as listener:
         port = listener.getsockname()[1]
         app = review_app(location, token=token, ticket=ticket, port=port, environment=environment)
-        link = f"http://{HOST}:{port}{at}?token={token}"
+        link = f"http://{HOST}:{port}/?token={token}"
         if as_json:
             say_json({"link": link})
         else:

@@ -198,19 +198,6 @@ def test_import_writes_rows_that_bench_reads_and_warns_about_the_licence(
     assert [row.label for row in dataset.rows] == [1, 0, 1]
 
 
-def test_import_keeps_what_is_asked_for(tmp_path: Path) -> None:
-    """`--where` compares as text, `--limit` counts what was kept."""
-    path, out = write_claims(tmp_path, CLAIMS), tmp_path / "rows.jsonl"
-    body = parsed(
-        "import", "llm_aggrefact", path, "--out", out, "--where", "dataset=Reveal", "--limit", "1"
-    )
-    assert (body["rows"], body["labels"]) == (1, {"0": 1})
-    with pytest.raises(InputError, match="no row has dataset=Wice"):
-        run("import", "llm_aggrefact", path, "--out", out, "--where", "dataset=Wice")
-    with pytest.raises(InputError, match="--where colour"):
-        run("import", "llm_aggrefact", path, "--out", out, "--where", "colour=red")
-
-
 def test_a_failed_import_leaves_no_file_and_the_old_one_as_it_was(tmp_path: Path) -> None:
     """The last line is broken; nothing of the first two is left behind."""
     path, out = (
@@ -244,16 +231,11 @@ def test_badly_formed_pairs_are_refused(tmp_path: Path) -> None:
     path = write_claims(tmp_path, CLAIMS)
     for option, pair in (
         ("--map", "query"),
-        ("--where", "=x"),
         ("--label-map", "=1"),
         ("--label-map", "a=b"),
     ):
         with pytest.raises(InputError, match=option):
             run("import", "label_studio", path, "--out", tmp_path / "rows.jsonl", option, pair)
-    for scheme, command in (("ir", "ir_datasets export x"), ("hub", "hf download x")):
-        with pytest.raises(InputError, match="is read from files") as caught:
-            run("import", "ragtruth", f"{scheme}:x", "--out", tmp_path / "rows.jsonl")
-        assert command in (caught.value.hint or "")
 
 
 def test_sources_lists_every_source_with_its_licence() -> None:

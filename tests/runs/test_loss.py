@@ -105,10 +105,6 @@ def test_a_model_that_never_writes_a_loss_ends_in_the_default(
         (["1 - correct", "--objective", "precision"], {"objective"}),
         (["open('x')"], {"language"}),
         (["2 * fp + fn"], {"out of range"}),
-        (
-            ["rank_distance / (n_levels - 1)", "--scale", "0..3@2", "--label-scale", "1..5@3"],
-            {"right costs more than wrong", "free false negative"},
-        ),
     ],
 )
 def test_every_refusal_is_told_and_the_exit_code_is_one(
