@@ -73,7 +73,11 @@ def _ask(
     messages = [one.message for one in questions]
     requests = [question_request(messages, questions[0].state(row)) for row in rows]
     outcomes = list(zip(rows, client.ask(requests, progress=progress), strict=True))
-    answered = [(row, split_answers(one)) for row, one in outcomes if isinstance(one, Completion)]
+    answered = [
+        (row, split_answers(one))
+        for row, one in outcomes
+        if isinstance(one, Completion) and one.refusal is None
+    ]
     for number, question in enumerate(questions):
         client.keep(
             [question.request(row) for row, _ in answered],

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -14,7 +15,8 @@ from judgewright.judges import Client, Completion, Request
 from judgewright.judges.models import ModelSettings
 from judgewright.judges.models.decision_wire import read_answers
 from judgewright.judges.models.question import Question, State, read_request
-from judgewright.judges.simulated import DecisionOptions, Server, make_decisions_app
+from judgewright.judges.simulated import DecisionService, Server
+from judgewright.judges.simulated.decision_server import Answers
 from judgewright.judges.simulated.decisions import write_answer, write_answers
 
 Shares = Callable[[Question, State], Sequence[float]]
@@ -52,11 +54,18 @@ def planted_client(shares: Shares) -> Client:
     return Client(PlantedModel(shares), settings=ModelSettings(api="systemone"))
 
 
+class _OtherBuild(DecisionService):
+    """Serves such a model, and names the build that answered."""
+
+    def body(self, answers: Answers, tokens: int, fault: str | None) -> Any:
+        """See `DecisionService.body`."""
+        return super().body(answers, tokens, fault) | {"model": BUILD}
+
+
 @contextmanager
 def served(shares: Shares, folder: Path) -> Iterator[Server]:
     """Serve such a model, which a `models.yaml` in the folder names `planted`."""
-    options = DecisionOptions(model="planted", script=["other_model"] * 9_999)
-    with Server(make_decisions_app("systemone", shares, options)) as server:
+    with Server(_OtherBuild("systemone", shares, model="planted").app()) as server:
         entry = f"base_url: {server.base_url}, api: systemone, price: {{input: 1, output: 1}}"
         (folder / "models.yaml").write_text(f"planted: {{{entry}}}\n")
         yield server

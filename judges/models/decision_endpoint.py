@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from typing import Any
 
 from ..errors import ModelError
@@ -9,7 +10,6 @@ from .decision_wire import PATHS, read_together, split_answers, wire_body
 from .endpoint import Endpoint
 from .model import Completion, Request
 from .question import SERVICES, DecisionApi, read_request
-from .wire import read_answering_fault, read_fault
 
 
 class DecisionEndpoint(Endpoint):
@@ -39,29 +39,8 @@ class DecisionEndpoint(Endpoint):
         self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()
     ) -> Completion:
         """See `Model.complete`; of several questions it is what `read_together` returns."""
-        self._at.require_key(f"{self._name} at ")
-        questions, state = read_request(request)
-        body = {**request.extra_body, **wire_body(self._api, self._name, questions, state)}
-        answer = await self._try(body)
-        if isinstance(answer, ModelError):
-            raise answer
         try:
-            if 200 <= answer.status < 300:
-                reply = read_together(self._api, answer.content, questions, state)
-                return reply if len(questions) > 1 else split_answers(reply)[0]
-            # Of several questions one may be refused; each is then sent alone.
-            alone = 400 <= answer.status < 500 and len(questions) == 1
-            if alone and (reply := read_answering_fault(answer.content, request)):
-                return reply
-            raise read_fault(
-                answer.status,
-                answer.content,
-                answer.headers,
-                sent=request.extra_body,
-                base_url=self._at.base_url,
-                path=self._at.path,
-                key_hint=self._at.key_hint,
-            )
+            return await super().complete(request)
         except ModelError as error:
             # So answers who takes another body.
             if error.status == 404 or (
@@ -69,3 +48,12 @@ class DecisionEndpoint(Endpoint):
             ):
                 error.hint = self._hint
             raise
+
+    def _body(self, request: Request, refused: Set[str]) -> Mapping[str, Any]:  # Any: JSON
+        body = wire_body(self._api, self._name, *read_request(request))
+        return {**request.extra_body, **body}
+
+    def _read(self, raw: bytes, request: Request) -> Completion:
+        questions, state = read_request(request)
+        reply = read_together(self._api, raw, questions, state)
+        return reply if len(questions) > 1 else split_answers(reply)[0]

@@ -16,16 +16,25 @@ import orjson
 from ..distribution_reading import distribution_of, type_of
 from ..errors import ModelError
 from .model import Completion
-from .question import DecisionApi, Question, State
-from .tokens import approximate_tokens
-from .wire import MAX_TEXT, read_body
+from .question import DecisionApi, Option, Question, State
+from .wire import MAX_TEXT, read_body, read_usage
 
 PATHS: Mapping[DecisionApi, str] = {
     "decisions": "/decisions",
     "systemone": "/systemone",
     "sglang": "/decisions",
 }
-_MOST_TOKENS = 20_000_000
+_NAMES: Mapping[DecisionApi, Mapping[str, str]] = {
+    "decisions": {one: one for one in ("name", "instructions", "choices", "value")},
+    "sglang": {"name": "id", "instructions": "question", "choices": "options", "value": "name"},
+}
+"""What the interfaces that list questions call the fields of one."""
+_USAGE = {
+    "input_tokens": "prompt_tokens",
+    "output_tokens": "completion_tokens",
+    "input_tokens_details": "prompt_tokens_details",
+}
+"""What chat endpoints call these fields."""
 
 Json = dict[str, Any]  # Any: JSON as the endpoint defines it
 
@@ -36,65 +45,47 @@ def wire_body(api: DecisionApi, model: str, questions: Sequence[Question], state
     body: Json = {"model": model, "state" if api == "systemone" else "input": state}
     if api == "systemone":
         return body | {"questions": {name: _system_one(question) for name, question in named}}
-    write = _openai if api == "decisions" else _sglang
-    return body | {"questions": [write(name, question) for name, question in named]}
-
-
-def _openai(name: str, question: Question) -> Json:
-    body: Json = {"type": type_of("decisions", question.kind), "name": name}
-    body["instructions"] = _with_meanings(question)
-    if question.kind == "choice":
-        body["choices"] = [_described("value", option) for option in question.options]
-    if question.kind == "score":
-        body["levels"] = [_described("label", option) for option in question.options]
-    return body
-
-
-def _described(field: str, option: Any) -> Json:  # Any: an Option
-    named = {field: option.name}
-    return named | {"description": option.meaning} if option.meaning else named
+    return body | {"questions": [_listed(api, name, question) for name, question in named]}
 
 
 def _system_one(question: Question) -> Json:
-    body: Json = {
-        "type": type_of("systemone", question.kind),
-        "instructions": question.instructions,
-    }
-    meanings = [option.meaning for option in question.options]
+    body: Json = {"type": type_of("systemone", question.kind)}
+    body["instructions"] = question.instructions
+    texts = [option.meaning or option.name for option in question.options]
     if question.kind == "choice":
         body["criteria"] = {option.name: option.meaning or None for option in question.options}
     elif question.kind == "score":
-        body["criteria"] = [option.meaning or option.name for option in question.options]
-    elif any(meanings):
-        words = [option.meaning or option.name for option in question.options]
-        body["criteria"] = {"false": words[0], "true": words[1]}
+        body["criteria"] = texts
+    elif any(option.meaning for option in question.options):
+        body["criteria"] = {"false": texts[0], "true": texts[1]}
     return body
 
 
-def _sglang(name: str, question: Question) -> Json:
-    body: Json = {"id": name, "type": question.kind, "question": _with_meanings(question)}
+def _listed(api: DecisionApi, name: str, question: Question) -> Json:
+    names = _NAMES[api]
+    body: Json = {names["name"]: name, "type": type_of(api, question.kind)}
+    body[names["instructions"]] = _with_meanings(question)
     if question.kind == "choice":
-        body["options"] = [
-            {"name": option.name} | ({"description": option.meaning} if option.meaning else {})
-            for option in question.options
-        ]
-    if question.kind == "score":
-        body["levels"] = [option.meaning or option.name for option in question.options]
+        body[names["choices"]] = [_described(names["value"], one) for one in question.options]
+    elif question.kind == "score" and api == "decisions":
+        body["levels"] = [_described("label", one) for one in question.options]
+    elif question.kind == "score":
+        body["levels"] = [one.meaning or one.name for one in question.options]
     return body
+
+
+def _described(field: str, option: Option) -> Json:
+    named = {field: option.name}
+    return named | {"description": option.meaning} if option.meaning else named
 
 
 def _with_meanings(question: Question) -> str:
     """Return the instructions; of yes/no with what each answer means, which has no field there."""
     if question.kind != "yes_no":
         return question.instructions
-    lines = [
-        f"{answer} means: {option.meaning}"
-        for answer, option in zip(("No", "Yes"), question.options, strict=True)
-        if option.meaning
-    ]
-    return "\n\n".join(
-        [question.instructions, "\n".join(reversed(lines))] if lines else [question.instructions]
-    )
+    no, yes = (option.meaning for option in question.options)
+    lines = [f"Yes means: {yes}"] * bool(yes) + [f"No means: {no}"] * bool(no)
+    return "\n\n".join(filter(None, [question.instructions, "\n".join(lines)]))
 
 
 def read_answers(
@@ -120,7 +111,11 @@ def read_together(
     text = orjson.dumps(_in_order(answers, len(questions))).decode()
     if len(text) > MAX_TEXT:
         raise ModelError(f"answers of {len(text):,} characters are not kept", status=200)
-    tokens_in, tokens_out, cached, extra = _usage(body.get("usage"), questions, state)
+    usage = body.get("usage")
+    if isinstance(usage, dict):
+        usage = {"completion_tokens": 0} | {_USAGE.get(name, name): n for name, n in usage.items()}
+    asked = [*(question.instructions for question in questions), str(state)]
+    tokens_in, tokens_out, cached, extra = read_usage(usage, asked, "")
     return Completion(
         text=text,
         tokens_in=tokens_in,
@@ -186,30 +181,6 @@ def _in_order(answers: Any, questions: int) -> list[Any]:  # Any: JSON
         answer if isinstance(answer, dict) and answer.get("name") in (name, None) else None
         for answer, name in zip(answers, names, strict=True)
     ]
-
-
-def _usage(
-    usage: Any,
-    questions: Sequence[Question],
-    state: State,  # Any: JSON
-) -> tuple[int, int, int, dict[str, str]]:
-    reported = usage if isinstance(usage, dict) else {}
-    tokens_in = _count(reported, "input_tokens", "prompt_tokens")
-    tokens_out = _count(reported, "output_tokens", "completion_tokens") or 0
-    if tokens_in is None:
-        texts = [*(question.instructions for question in questions), str(state)]
-        return sum(map(approximate_tokens, texts)), 0, 0, {"tokens": "estimated"}
-    details = reported.get("input_tokens_details")
-    cached = _count(details, "cached_tokens") or 0 if isinstance(details, dict) else 0
-    return tokens_in, tokens_out, min(cached, tokens_in), {}
-
-
-def _count(fields: Json, *names: str) -> int | None:
-    for name in names:
-        value = fields.get(name)
-        if type(value) is int and 0 <= value <= _MOST_TOKENS:
-            return value
-    return None
 
 
 def read_distribution(api: DecisionApi, question: Question, text: str) -> tuple[float, ...]:

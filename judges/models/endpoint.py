@@ -15,7 +15,7 @@ from .address import Address
 from .model import Completion, Request
 from .retries import too_late
 from .transport import Answer, Transport, TransportName
-from .wire import read_answer
+from .wire import read_answer, read_completion
 
 
 class Endpoint:
@@ -64,7 +64,7 @@ class Endpoint:
     ) -> Completion:
         """See `Model.complete`."""
         self._at.require_key(f"{self._name} at ")
-        body = sent_body(self._name, request, unsupported_parameters)
+        body = self._body(request, unsupported_parameters)
         answer = await self._try(body)
         if isinstance(answer, ModelError):
             raise answer
@@ -74,9 +74,17 @@ class Endpoint:
             answer.headers,
             request,
             sent=body,
+            read=self._read,
             base_url=self._at.base_url,
+            path=self._at.path,
             key_hint=self._at.key_hint,
         )
+
+    def _body(self, request: Request, refused: Set[str]) -> Mapping[str, Any]:  # Any: JSON
+        return sent_body(self._name, request, refused)
+
+    def _read(self, raw: bytes, request: Request) -> Completion:
+        return read_completion(raw, request)
 
     async def close(self) -> None:
         """See `Model.close`."""

@@ -6,7 +6,7 @@ Pure functions over bytes, so that whatever carries them (one call, a batch file
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from html import unescape
@@ -76,7 +76,7 @@ _NAMES = re.compile(
     re.I,
 )
 """What an error may name of a request; it says which parameter is tried first, and nothing else."""
-_OURS = {"model", "messages", "top_logprobs", *REFUSABLE}
+_OURS = {"model", "messages", "input", "state", "questions", "top_logprobs", *REFUSABLE}
 """Fields of a request that are no extra ones."""
 _UNFINISHED = re.compile(r"could not finish the message because max_(?:completion_)?tokens", re.I)
 _QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "4006"}
@@ -196,7 +196,8 @@ def read_completion(raw: bytes, request: Request) -> Completion:
             f"the endpoint's reply is {len(text):,} characters; more than {MAX_TEXT:,} are not kept"
         )
         raise ModelError(message, status=200)
-    tokens_in, tokens_out, cached, extra = _tokens(reply.usage, request, text)
+    usage = read_usage(reply.usage, [one.content for one in request.messages], text)
+    tokens_in, tokens_out, cached, extra = usage
     return Completion(
         text=text,
         finish_reason=finish,
@@ -244,19 +245,19 @@ def read_answer(
     request: Request,
     *,
     sent: Collection[str],
-    base_url: str = "",
-    key_hint: str = "",
+    read: Callable[[bytes, Request], Completion] = read_completion,
+    **address: str,
 ) -> Completion:
-    """Read an answer, whatever its status; see `read_completion` and `read_fault`.
+    """Read an answer, whatever its status; a 200 by `read`, what else `read_fault` takes.
 
     Raises:
         ModelError: It is no reply.
     """
     if 200 <= status < 300:
-        return read_completion(raw, request)
-    if status == 400 and (reply := read_answering_fault(raw, request)):
+        return read(raw, request)
+    if 400 <= status < 500 and (reply := read_answering_fault(raw, request)):
         return reply
-    raise read_fault(status, raw, headers, sent=sent, base_url=base_url, key_hint=key_hint)
+    raise read_fault(status, raw, headers, sent=sent, **address)
 
 
 def read_fault(
@@ -345,7 +346,7 @@ def read_answering_fault(raw: bytes, request: Request) -> Completion | None:
         )
     if not _UNFINISHED.search(fault.message[:_ERROR_CHARS]):
         return None
-    tokens_in, _, _, extra = _tokens(None, request, "")
+    tokens_in, _, _, extra = read_usage(None, [one.content for one in request.messages], "")
     # Nothing is reported, and all of it may have been paid for.
     return Completion(
         text="",
@@ -486,14 +487,21 @@ def _finish(choice: _Choice) -> str:
     return reason
 
 
-def _tokens(
-    usage: Any, request: Request, text: str
+def read_usage(
+    usage: Any, asked: Iterable[str], text: str
 ) -> tuple[int, int, int, dict[str, str]]:  # Any: JSON
+    """Return the tokens in, out and cached; estimated from what was asked and answered where they
+    are not said.
+    """
     try:
         reported = _Usage.model_validate(usage)
     except ValidationError:
-        tokens_in = sum(approximate_tokens(message.content) for message in request.messages)
-        return tokens_in, approximate_tokens(text), 0, {"tokens": "estimated"}
+        return (
+            sum(map(approximate_tokens, asked)),
+            approximate_tokens(text),
+            0,
+            {"tokens": "estimated"},
+        )
     cached = 0
     if reported.prompt_tokens_details is not None:
         cached = reported.prompt_tokens_details.cached_tokens or 0

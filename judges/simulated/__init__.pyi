@@ -1,5 +1,5 @@
 from .chat import read_request
-from .decision_server import DecisionOptions, make_decisions_app
+from .decision_server import DecisionService
 from .faults import Faults
 from .fields import pair_of
 from .model import Simulated
@@ -9,7 +9,7 @@ from .text import FEATURES, Reader
 
 __all__ = [
     "FEATURES",
-    "DecisionOptions",
+    "DecisionService",
     "Faults",
     "Reader",
     "Server",
@@ -19,7 +19,6 @@ __all__ = [
     "bell",
     "load_rules",
     "make_app",
-    "make_decisions_app",
     "pair_of",
     "read_request",
 ]

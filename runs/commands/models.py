@@ -228,13 +228,13 @@ def simulate(port: int, faults: str, api: DecisionApi | Literal["chat"], as_json
         simulated@http://127.0.0.1:8399/v1
     """
     from ...judges import Simulated
-    from ...judges.simulated import DecisionOptions, Faults, Server, make_app, make_decisions_app
+    from ...judges.simulated import DecisionService, Faults, Server, make_app
 
     model, injected = Simulated(), Faults.parse(faults)
     if api == "chat":
         app = make_app(model, injected)
     else:
-        app = make_decisions_app(api, options=DecisionOptions(faults=injected))
+        app = DecisionService(api, faults=injected).app()
     server = Server(app, port=port)
 
     def listening(url: str) -> None:

@@ -10,7 +10,7 @@ from judgewright.judges import BINARY, Client, Completion, Dataset, Registry, Re
 from judgewright.judges.models import ModelSettings
 from judgewright.judges.models.decision_endpoint import DecisionEndpoint
 from judgewright.judges.models.question import DecisionApi, Question
-from judgewright.judges.simulated import DecisionOptions, Server, make_decisions_app
+from judgewright.judges.simulated import DecisionService, Server
 
 from ..function_calls import count_calls
 
@@ -77,7 +77,7 @@ def test_a_stored_decision_costs_little_more_than_a_stored_reply(api: DecisionAp
         return [1.0 / len(question.options)] * len(question.options)
 
     counts: list[int] = []
-    app = make_decisions_app(api, shares, DecisionOptions(model="m"))
+    app = DecisionService(api, shares, model="m").app()
     with Server(app) as server:
         address = {"name": "m", "base_url": server.base_url, "api_key": None, "transport": "plain"}
         decides = DecisionEndpoint(api=api, **address)

@@ -23,9 +23,10 @@ from judgewright.judges import (
 from judgewright.judges.models import Budget, MemoryRecord, ModelSettings, Spending
 from judgewright.judges.models.decision_endpoint import DecisionEndpoint
 from judgewright.judges.models.question import DecisionApi, Question, State
-from judgewright.judges.simulated import DecisionOptions, Server, make_decisions_app
+from judgewright.judges.simulated import Server
 
 from ..planted_decisions import requests_to
+from ..scripted_decisions import ScriptedDecisions
 
 TRIAD = [Registry().get(name) for name in ("context_relevance", "groundedness", "answer_relevance")]
 INPUTS = ("query", "passage", "source", "statement", "answer")
@@ -50,8 +51,7 @@ def rows_of(n: int) -> Dataset:
 
 def served(api: DecisionApi, script: tuple[str | None, ...] = ()) -> Server:
     """Return such a server."""
-    options = DecisionOptions(model="m", script=script)
-    return Server(make_decisions_app(api, answer, options))
+    return Server(ScriptedDecisions(api, answer, model="m", script=script).app())
 
 
 def client_of(

@@ -11,7 +11,7 @@ import pytest
 
 from judgewright.judges import DecisionRule, Registry, load_dataset
 from judgewright.judges.files import count_row_tokens
-from judgewright.judges.simulated import Server, make_decisions_app
+from judgewright.judges.simulated import DecisionService, Server
 from judgewright.runs.actions import read_run
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import CallStore, Workspace, list_runs
@@ -93,7 +93,7 @@ def test_a_chat_setting_of_a_decision_server_is_told_to_name_the_interface(
     server: DecisionServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It answers 404 where a chat model would be."""
-    with Server(make_decisions_app("systemone")) as decisions:
+    with Server(DecisionService("systemone").app()) as decisions:
         code, _, err = run(capsys, *BENCH[:-1], f"m@{decisions.base_url}")
     assert code == 3
     assert "judgewright models add NAME --api" in err

@@ -12,12 +12,11 @@ import pytest
 
 from judgewright.judges import Registry
 from judgewright.judges.simulated import (
-    DecisionOptions,
+    DecisionService,
     Faults,
     Server,
     Simulated,
     make_app,
-    make_decisions_app,
 )
 from judgewright.optimize import VOLATILE
 from judgewright.runs.actions import read_run
@@ -121,7 +120,7 @@ def killing(
         words: Sequence[str], kills: int, figures: Callable[[Path, Any], Any], documents: int
     ) -> None:
         write_demo_rows(tmp_path / "rows.jsonl", documents=documents)
-        decisions = make_decisions_app(api, options=DecisionOptions(faults=SLOW))
+        decisions = DecisionService(api, faults=SLOW).app()
         with (
             Server(decisions) as fast,
             Server(make_app(Simulated(), SLOW)) as slow,

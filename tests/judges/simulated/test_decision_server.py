@@ -11,8 +11,9 @@ import httpx
 import pytest
 
 from judgewright.judges.models.question import DecisionApi, Question
-from judgewright.judges.simulated import DecisionOptions, Faults, Server, make_decisions_app
-from judgewright.judges.simulated.decision_server import SPOILT
+from judgewright.judges.simulated import Faults, Server
+
+from ...scripted_decisions import SPOILT, ScriptedDecisions
 
 PATHS = {"decisions": "/decisions", "systemone": "/systemone", "sglang": "/decisions"}
 
@@ -31,7 +32,7 @@ CLIENTS = Path(__file__).resolve().parents[3] / ".verify/decision-sdks/bin/pytho
 def app(api: DecisionApi, decide: Any = None, **options: Any):
     """An endpoint that serves the model of the example."""
     named = {"model": MODELS.get(api, "default"), **options}
-    return make_decisions_app(api, decide, DecisionOptions(**named))
+    return ScriptedDecisions(api, decide, **named).app()
 
 
 def ask(
@@ -184,7 +185,7 @@ def test_a_key_a_model_and_a_path_are_checked(api: DecisionApi) -> None:
         keys = [ask(server, api, key=key).status_code for key in (None, "wrong", "secret")]
         assert keys == [403 if api == "systemone" else 401, 401, 200]
         assert ask(server, api, other, "secret").status_code == 404
-    with Server(app(api, path="/v1/elsewhere")) as server:
+    with Server(ScriptedDecisions(api).app("/v1/elsewhere")) as server:
         assert ask(server, api).status_code == 404
 
 
