@@ -8,30 +8,24 @@ threshold together. A choice is the label of highest probability.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import yaml
 
-from .distribution_reading import NoDistribution
 from .errors import InputError
 from .models.decision_wire import read_distribution, wire_body
 from .models.model import Completion, Message, Request
 from .models.question import DecisionApi, Option, Question, State, question_request
 from .prompt import CRITERIA_PLACE, PLACEHOLDER, JudgePrompt, TextDumper, render
-from .reply import why_broken
+from .reply import answer_of
 from .rows import Row
 from .scale import PROBABILITY, OutputScale
-from .verdict import Answer, Unscored, Verdict
+from .verdict import Answer
 
-PARSER = "distribution"
-"""What `Verdict.parser` says of these verdicts."""
 CASES = "decided_cases"
 """What the cases that a judge shows are called in the state."""
-DISTRIBUTION_FIELDS = ("distribution", "expected_grade", "argmax_grade")
-"""What `distribution_fields` returns."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,45 +103,44 @@ class AskedQuestion:
         body = yaml.dump(
             self.empty_body(), Dumper=TextDumper, sort_keys=False, allow_unicode=True, width=110
         )
-        return f"{body}# not sent: {', '.join(left_out(self.prompt, self.api)) or 'nothing'}"
+        return f"{body}# not sent: {', '.join(self.left_out) or 'nothing'}"
 
     def read(self, completion: Completion, *, row_id: str = "") -> Answer:
         """Turn an answer into a verdict, or into the reason why there is none."""
-        common = {
-            "row_id": row_id,
-            "reply_hash": completion.reply_hash,
-            "tokens_in": completion.tokens_in,
-            "tokens_out": completion.tokens_out,
-            "cost": completion.cost,
-            "latency": completion.latency,
-        }
-        broken = why_broken(completion)
-        if broken is not None:
-            return Unscored(reason=broken[0], detail=broken[1], **common)
-        try:
-            distribution = read_distribution(self.api, self.question, completion.text)
-        except NoDistribution as error:
-            return Unscored(reason="parse", detail=str(error), **common)
-        if self.order:
-            distribution = tuple(distribution[self.order.index(i)] for i in sorted(self.order))
-        score, confidence = self._decide(distribution)
-        return Verdict(
-            score=score,
-            positive=self.scale.positive(score),
-            confidence=confidence,
-            distribution=distribution,
-            parser=PARSER,
-            **common,
-        )
+        return answer_of(completion, self._read, row_id=row_id)
 
-    def _decide(self, distribution: Sequence[float]) -> tuple[float, float]:
-        """Return score and confidence."""
+    def _read(self, text: str) -> dict[str, Any]:  # Any: fields of a verdict
+        shares = read_distribution(self.api, self.question, text)
+        if self.order:
+            shares = tuple(shares[self.order.index(i)] for i in sorted(self.order))
         if self.prompt.scale.kind == "choice":
-            best = max(range(len(distribution)), key=distribution.__getitem__)
-            return float(best), distribution[best]
-        # Sums of shares may end a digit above 1.
-        positive = min(sum([distribution[place] for place in self.good]), 1.0)
-        return positive, max(positive, 1.0 - positive)
+            confidence = max(shares)
+            score = float(shares.index(confidence))
+        else:
+            # Sums of shares may end a digit above 1.
+            score = min(sum([shares[place] for place in self.good]), 1.0)
+            confidence = max(score, 1.0 - score)
+        return {
+            "score": score,
+            "positive": self.scale.positive(score),
+            "confidence": confidence,
+            "distribution": shares,
+            "parser": "distribution",
+        }
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What of the judge is not sent, in words."""
+        prompt, fields = self.prompt, self.prompt.reply_fields
+        by_name = self.api == "systemone"
+        parts = {
+            "the template's words beside its fields": by_name
+            and PLACEHOLDER.sub("", prompt.template).strip(),
+            "the form of the reply": prompt.reply or prompt.reply_schema,
+            "reasons and stated confidence": fields["text"] or fields["confidence"],
+            f"{len(prompt.examples)} examples": prompt.examples,
+        }
+        return tuple(words for words, present in parts.items() if present)
 
 
 def question_of(prompt: JudgePrompt, *, by_name: bool = False) -> Question:
@@ -201,43 +194,3 @@ def verdict_scale(scale: OutputScale) -> OutputScale:
     positive from a half on, but the labels of a choice.
     """
     return scale if scale.kind in ("choice", "probability") else PROBABILITY
-
-
-def left_out(prompt: JudgePrompt, api: DecisionApi) -> tuple[str, ...]:
-    """Return what of a judge a decision model is not sent, in words."""
-    by_name = api == "systemone"
-    parts = {
-        "the template's words beside its fields": by_name
-        and PLACEHOLDER.sub("", prompt.template).strip(),
-        "the form of the reply": prompt.reply or prompt.reply_schema,
-        "reasons and stated confidence": prompt.reply_fields["text"]
-        or prompt.reply_fields["confidence"],
-        f"{len(prompt.examples)} examples": prompt.examples,
-    }
-    return tuple(words for words, present in parts.items() if present)
-
-
-def expected_grade(answer: Verdict, scale: OutputScale) -> float | None:
-    """Return the mean grade of a verdict's distribution on the judge's own scale; None without a
-    distribution or an order of grades.
-    """
-    if not answer.distribution or not scale.levels or scale.kind == "choice":
-        return None
-    return sum(g * p for g, p in zip(scale.levels, answer.distribution, strict=True))
-
-
-def distribution_fields(answer: Answer, scale: OutputScale) -> dict[str, Any]:  # Any: JSON
-    """Return what files and pages say of a decision model's answer beside its score: the
-    probability of each grade or label of the judge's own scale, the expected and the most probable
-    grade; None where there is none.
-    """
-    fields: dict[str, Any] = dict.fromkeys(DISTRIBUTION_FIELDS)  # Any: JSON
-    if isinstance(answer, Unscored) or not answer.distribution:
-        return fields
-    shares = answer.distribution
-    names = scale.labels or tuple(f"{grade:g}" for grade in scale.levels) or ("no", "yes")
-    argmax = None
-    if scale.levels and scale.kind != "choice":
-        argmax = scale.levels[shares.index(max(shares))]
-    values = dict(zip(names, shares, strict=True)), expected_grade(answer, scale), argmax
-    return dict(zip(DISTRIBUTION_FIELDS, values, strict=True))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Literal, overload
+from functools import cached_property, partial
+from typing import Any, Literal, overload
 
 from .asked_question import AskedQuestion
 from .cascade import judge_in_cascade
@@ -15,12 +15,11 @@ from .models.client import Client
 from .models.counters import Outcome, Progress
 from .models.heap import heap_at_rest
 from .models.model import Completion, Request
-from .models.question import DecisionApi
 from .prompt import JudgePrompt
 from .reply import read_reply, why_unreadable
 from .response_format import response_format
 from .rows import Dataset, Row
-from .scale import DecisionRule
+from .scale import DecisionRule, OutputScale
 from .token_confidence import TOP, require_logprobs, require_tokens, with_token_confidence
 from .verdict import Answer, Unscored, Verdict
 
@@ -112,26 +111,28 @@ def judge(
     if prompt.cases is not None:
         prompt = prompt.encoded_by(client.encoder)
         prompt.shown_cases.prepare(sent)
-    question = asked_question(prompt, client, settings)
-    read = partial(read_reply, prompt) if question is None else question.read
-    requests = _RowRequests(prompt, sent, settings=settings, repeat=repeat, question=question)
+    asked = asked_judge(prompt, client, settings)
+    requests = _RowRequests(sent, partial(asked.request, repeat=repeat))
     # For Tok confidence one row first, so that an endpoint without it is refused at once.
     first = 1 if settings.confidence == "tok" else 0
     outcomes = client.ask(requests[:first]) if first else []
     if first:
         _require_logprobs(prompt, outcomes, client)
     outcomes += client.ask(
-        requests[first:], progress=progress, unreadable=lambda reply: why_unreadable(read(reply))
+        requests[first:],
+        progress=progress,
+        unreadable=lambda reply: why_unreadable(asked.read(reply)),
     )
     if first:
         _require_logprobs(prompt, outcomes, client)
+    decides = isinstance(asked, AskedQuestion)
     builds: set[str] = set()
     for row, outcome in zip(sent, outcomes, strict=True):
         if not isinstance(outcome, Completion):
             reason = "budget" if isinstance(outcome, BudgetSpent) else "endpoint"
             answers[row.id] = Unscored(row_id=row.id, reason=reason, detail=str(outcome)[:300])
             continue
-        answer = read(outcome, row_id=row.id)
+        answer = asked.read(outcome, row_id=row.id)
         if settings.confidence == "tok":
             answer = with_token_confidence(prompt, answer, outcome)
         answers[row.id] = answer
@@ -139,12 +140,12 @@ def judge(
     judged = JudgedDataset(
         dataset=dataset,
         answers=tuple(answers[row.id] for row in dataset.rows),
-        scale=prompt.scale if question is None else question.scale,
+        scale=asked.scale,
         judge=f"{prompt.name}@{prompt.version}",
         model=client.model.name,
         simulated=is_simulated(client, outcomes),
-        asked_scale=None if question is None else prompt.scale,
-        build=None if question is None else ", ".join(sorted(builds - {""})) or None,
+        asked_scale=prompt.scale if decides else None,
+        build=", ".join(sorted(builds - {""})) or None if decides else None,
     )
     return judged if rule is None else judged.under(rule)
 
@@ -155,17 +156,50 @@ def is_simulated(client: Client, outcomes: Sequence[Outcome]) -> bool:
     return client.model.simulated or any(s.startswith(SIMULATED_FINGERPRINT) for s in signed)
 
 
-def asked_question(
+@dataclass(frozen=True, kw_only=True)
+class AskedText:
+    """How a judge is asked of chat models; `AskedQuestion` has the same methods."""
+
+    prompt: JudgePrompt
+    settings: JudgeSettings
+
+    @property
+    def scale(self) -> OutputScale:
+        """The scale of the verdicts."""
+        return self.prompt.scale
+
+    @cached_property
+    def _form(self) -> Mapping[str, Any] | None:  # Any: JSON
+        return response_format(self.prompt) if self.settings.structured else None
+
+    def request(self, row: Row, *, repeat: int = 0) -> Request:
+        """Return the request about one row."""
+        return Request(
+            messages=self.prompt.messages(row),
+            temperature=self.settings.temperature,
+            max_tokens=self.settings.max_tokens,
+            default_max_tokens=VERDICT_LIMIT,
+            top_logprobs=TOP if self.settings.confidence == "tok" else None,
+            response_format=self._form,
+            repeat=repeat,
+        )
+
+    def read(self, completion: Completion, *, row_id: str = "") -> Answer:
+        """Turn a reply into a verdict, or into the reason why there is none."""
+        return read_reply(self.prompt, completion, row_id=row_id)
+
+
+def asked_judge(
     prompt: JudgePrompt, client: Client, settings: JudgeSettings
-) -> AskedQuestion | None:
-    """Return how a judge is asked of a client's decision model; None of a chat model.
+) -> AskedText | AskedQuestion:
+    """Return how a judge is asked of a client's model.
 
     Raises:
         InputError: The judge is no question, or Tok confidence is asked of a decision model.
     """
     api = client.settings.api
     if api is None:
-        return None
+        return AskedText(prompt=prompt, settings=settings)
     if settings.confidence == "tok":
         raise InputError(
             f"{client.model.name} is a decision model, which answers without tokens",
@@ -187,25 +221,11 @@ def _require_logprobs(prompt: JudgePrompt, outcomes: list[Outcome], client: Clie
 
 
 class _RowRequests(Sequence[Request]):
-    """The requests that ask a judge about rows, each made when it is needed: a row's rendered text
-    is not kept.
-    """
+    """Requests about rows, each made when it is needed: a row's rendered text is not kept."""
 
-    def __init__(
-        self,
-        prompt: JudgePrompt,
-        rows: Sequence[Row],
-        *,
-        settings: JudgeSettings,
-        repeat: int = 0,
-        question: AskedQuestion | None = None,
-    ) -> None:
-        self._prompt = prompt
+    def __init__(self, rows: Sequence[Row], make: Callable[[Row], Request]) -> None:
         self._rows = rows
-        self._settings = settings
-        self._repeat = repeat
-        self._question = question
-        self._response_format = response_format(prompt) if settings.structured else None
+        self._make = make
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -216,41 +236,15 @@ class _RowRequests(Sequence[Request]):
     def __getitem__(self, index: slice) -> Sequence[Request]: ...
     def __getitem__(self, index: int | slice) -> Request | Sequence[Request]:
         if isinstance(index, slice):
-            return _RowRequests(
-                self._prompt,
-                self._rows[index],
-                settings=self._settings,
-                repeat=self._repeat,
-                question=self._question,
-            )
-        if self._question is not None:
-            return self._question.request(self._rows[index], repeat=self._repeat)
-        settings = self._settings
-        return Request(
-            messages=self._prompt.messages(self._rows[index]),
-            temperature=settings.temperature,
-            max_tokens=settings.max_tokens,
-            default_max_tokens=VERDICT_LIMIT,
-            top_logprobs=TOP if settings.confidence == "tok" else None,
-            response_format=self._response_format,
-            repeat=self._repeat,
-        )
+            return _RowRequests(self._rows[index], self._make)
+        return self._make(self._rows[index])
 
 
 def judge_request(
-    prompt: JudgePrompt,
-    row: Row,
-    *,
-    settings: JudgeSettings,
-    repeat: int = 0,
-    api: DecisionApi | None = None,
+    prompt: JudgePrompt, row: Row, *, settings: JudgeSettings, repeat: int = 0
 ) -> Request:
-    """Return the request that asks a judge about one row, of a chat model or of a decision
-    model.
-    """
-    if api is not None:
-        return AskedQuestion(prompt=prompt, api=api).request(row, repeat=repeat)
-    return _RowRequests(prompt, (row,), settings=settings, repeat=repeat)[0]
+    """Return the request that asks a judge about one row, of a chat model."""
+    return AskedText(prompt=prompt, settings=settings).request(row, repeat=repeat)
 
 
 def require_answers(answers: Sequence[Answer], *, of: str = "row") -> None:

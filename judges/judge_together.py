@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from .asked_question import AskedQuestion
 from .errors import BudgetSpent, InputError
-from .judge import JudgeSettings, asked_question, judge
+from .judge import JudgeSettings, asked_judge, judge
 from .judged_dataset import JudgedDataset
 from .models.client import Client
 from .models.counters import Progress
@@ -55,7 +55,8 @@ def judge_together(
         for row in dataset.rows:
             for prompt in prompts:
                 prompt.require_inputs(row)
-        questions = list(filter(None, (asked_question(p, client, settings) for p in prompts)))
+        asked = [asked_judge(prompt, client, settings) for prompt in prompts]
+        questions = [one for one in asked if isinstance(one, AskedQuestion)]
         rows = [row for row in dataset.rows if settings.oversized(row) is None]
         for first in range(0, len(rows), _ROWS):
             _ask(questions, rows[first : first + _ROWS], client, progress)

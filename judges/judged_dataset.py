@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .asked_question import distribution_fields
 from .errors import InputError
 from .judged_arrays import BoolArray, FloatArray, IntArray, JudgedArrays
 from .notebook_display import FIRST_ROWS, SIMULATED, html_table
@@ -33,6 +32,10 @@ def group_codes(rows: Iterable[Row]) -> IntArray:
     """
     codes: dict[str, int] = {}
     return np.array([codes.setdefault(row.group_key, len(codes)) for row in rows], np.int64)
+
+
+DISTRIBUTION_FIELDS = ("distribution", "expected_grade", "argmax_grade")
+"""What `JudgedDataset.distribution_fields` returns."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,8 +213,22 @@ class JudgedDataset(JudgedArrays):
         )
 
     def distribution_fields(self, answer: Answer) -> dict[str, Any]:  # Any: JSON
-        """Return `distribution_fields` of an answer; nothing of a chat model's."""
-        return distribution_fields(answer, self.asked_scale) if self.asked_scale else {}
+        """Return what files and pages say of a decision model's answer beside its score: the
+        probability of each grade or label of the judge's own scale, the expected and the most
+        probable grade; None where there is none. Nothing of a chat model's.
+        """
+        scale = self.asked_scale
+        if scale is None:
+            return {}
+        fields: dict[str, Any] = dict.fromkeys(DISTRIBUTION_FIELDS)  # Any: JSON
+        if isinstance(answer, Verdict) and (shares := answer.distribution):
+            names = scale.labels or tuple(f"{grade:g}" for grade in scale.levels) or ("no", "yes")
+            fields["distribution"] = dict(zip(names, shares, strict=True))
+            if scale.levels and scale.kind != "choice":
+                pairs = zip(scale.levels, shares, strict=True)
+                fields["expected_grade"] = sum(grade * share for grade, share in pairs)
+                fields["argmax_grade"] = scale.levels[shares.index(max(shares))]
+        return fields
 
     def __repr__(self) -> str:
         answered = len(self.answers) - sum(self.unscored.values())

@@ -6,10 +6,12 @@ readable verdict is `Unscored`; it is never a zero, and never an earlier grade.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import orjson
 
+from .distribution_reading import NoDistribution
 from .models.model import Completion
 from .prompt import JudgePrompt
 from .reply_reading import (
@@ -26,6 +28,29 @@ from .verdict import Answer, Unscored, UnscoredReason, Verdict
 
 def read_reply(prompt: JudgePrompt, completion: Completion, *, row_id: str = "") -> Answer:
     """Turn a completion into a verdict, or into the reason why there is none."""
+
+    def read(text: str) -> dict[str, Any]:  # Any: fields of a verdict
+        reading = _read(prompt, text)
+        return {
+            "score": reading.score,
+            "positive": prompt.scale.positive(reading.score),
+            "confidence": reading.confidence,
+            "rationale": _storable(reading.rationale),
+            "parser": reading.parser,
+        }
+
+    return answer_of(completion, read, row_id=row_id)
+
+
+def answer_of(
+    completion: Completion,
+    read: Callable[[str], dict[str, Any]],  # Any: fields of a verdict
+    *,
+    row_id: str,
+) -> Answer:
+    """Return the verdict whose fields are read in a whole reply, or the reason why there is none;
+    `read` raises `Unreadable` or `NoDistribution`.
+    """
     common = {
         "row_id": row_id,
         "reply_hash": completion.reply_hash,
@@ -38,17 +63,9 @@ def read_reply(prompt: JudgePrompt, completion: Completion, *, row_id: str = "")
     if broken is not None:
         return Unscored(reason=broken[0], detail=broken[1], **common)
     try:
-        reading = _read(prompt, completion.text)
-    except Unreadable as error:
+        return Verdict(**read(completion.text), **common)
+    except (Unreadable, NoDistribution) as error:
         return Unscored(reason="parse", detail=str(error), **common)
-    return Verdict(
-        score=reading.score,
-        positive=prompt.scale.positive(reading.score),
-        confidence=reading.confidence,
-        rationale=_storable(reading.rationale),
-        parser=reading.parser,
-        **common,
-    )
 
 
 def _read(prompt: JudgePrompt, text: str) -> Reading:

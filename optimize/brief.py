@@ -426,12 +426,10 @@ class Brief:
         return f"{scale.written(verdict.score):g} ({side})"
 
     def _shares(self, verdict: Verdict) -> str:
-        """Say which probability each answer got, in the order of the answers; empty of a chat
-        model.
-        """
-        scale = self.prompt.scale
-        names = scale.labels or tuple(f"{grade:g}" for grade in scale.levels) or ("no", "yes")
-        pairs = zip(names, verdict.distribution, strict=False)
+        """Say which probability each answer got; empty of a chat model."""
+        shares: dict[str, float] | None
+        shares = self.train.judged.distribution_fields(verdict).get("distribution")
+        pairs = (shares or {}).items()
         return ", ".join(f"{name}: {share:.2f}" for name, share in pairs if share >= _LEAST_SHARE)
 
     def _label(self, row: Row) -> str:

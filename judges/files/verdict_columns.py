@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..asked_question import DISTRIBUTION_FIELDS
 from ..errors import InputError
+from ..judged_dataset import DISTRIBUTION_FIELDS
 from ..rows import QUERY_WORDS
 from ..scale import OutputScale
 from .columns import Draft, Roles

@@ -20,13 +20,11 @@ from ...judges import (
     Registry,
     Request,
     Unscored,
-    judge_request,
     load_dataset,
-    read_reply,
     without_thinking,
 )
 from ...judges.files.rows_in_memory import rows_in_memory
-from ...judges.judge import asked_question
+from ...judges.judge import AskedText, asked_judge
 from ...judges.models import OMIT, Client, FailedCall, MemoryRecord, ignored_parameters
 from ..config.environment import Environment, open_model
 from ..demo import JUDGE, demo_rows
@@ -119,14 +117,9 @@ def try_model(name: str, environment: Environment) -> ModelTrial:
     rows = load_dataset(source, inputs=prompt.inputs, scale=prompt.scale, limit=1)
     quiet = replace(environment, watch=None)
     with _open_client(name, quiet, tries=1, seconds=_TRIAL_SECONDS) as client:
-        question = asked_question(prompt, client, JudgeSettings())
-        row = rows.rows[0]
-        if question is None:
-            reply = client.ask_one(judge_request(prompt, row, settings=JudgeSettings()))
-            answer = read_reply(prompt, reply)
-        else:
-            reply = client.ask_one(question.request(row))
-            answer = question.read(reply)
+        asked = asked_judge(prompt, client, JudgeSettings())
+        reply = client.ask_one(asked.request(rows.rows[0]))
+        answer = asked.read(reply)
         if isinstance(answer, Unscored):
             verdict, unreadable = "", f"{answer.reason}: {answer.detail}"
         else:
@@ -194,12 +187,8 @@ def _check(
     judge: JudgeSettings | None,
 ) -> ModelReport:
     checks: list[Check] = []
-    settings = judge or JudgeSettings()
-    question = asked_question(prompt, asker.client, settings)
-    verdict_requests = [
-        judge_request(prompt, row, settings=settings) if question is None else question.request(row)
-        for row in rows.rows
-    ]
+    asked = asked_judge(prompt, asker.client, judge or JudgeSettings())
+    verdict_requests = list(map(asked.request, rows.rows))
     # The first alone: a wrong key or name is then said once.
     asker.begin(f"{len(verdict_requests)} rows of {prompt.name}")
     replies = [asker.ask(verdict_requests[0]), *asker.ask_all(verdict_requests[1:])]
@@ -210,14 +199,13 @@ def _check(
         "the token limit": partial(_token_limit, verdict=verdict_requests[0], answered=replies[0]),
     }
     # A decision model takes none of these.
-    for doing, check in of_chat.items() if question is None else ():
+    for doing, check in of_chat.items() if isinstance(asked, AskedText) else ():
         asker.begin(doing)
         outcomes = check(asker)
         for outcome in outcomes:
             asker.tell(f"  {outcome.setting}: {outcome.outcome}, {outcome.reason}")
         checks += outcomes
-    read = partial(read_reply, prompt) if question is None else question.read
-    unreadable = [answer for reply in replies if isinstance(answer := read(reply), Unscored)]
+    unreadable = [one for one in map(asked.read, replies) if isinstance(one, Unscored)]
     thoughts = [reply.reasoning_tokens for reply in replies if reply.reasoning_tokens is not None]
     costs = [reply.cost for reply in replies if reply.cost is not None]
     model, stats = asker.client.model, asker.client.stats

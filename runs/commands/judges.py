@@ -127,11 +127,11 @@ def show(
 
 
 def _show_question(prompt: JudgePrompt, api: DecisionApi, *, as_json: bool) -> None:
-    from ...judges.asked_question import AskedQuestion, left_out
+    from ...judges.asked_question import AskedQuestion
 
     asked = AskedQuestion(prompt=prompt, api=api)
     body = {"name": prompt.name, "version": prompt.version, "api": api}
-    body |= {"question": asked.empty_body(), "left_out": left_out(prompt, api)}
+    body |= {"question": asked.empty_body(), "left_out": asked.left_out}
     answer(body, asked.describe(), as_json=as_json)
 
 

@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from judgewright.judges import InputError, OutputScale, Registry, Row, Unscored, Verdict
 from judgewright.judges.asked_question import (
     AskedQuestion,
-    expected_grade,
-    left_out,
     question_of,
 )
 from judgewright.judges.models.decision_wire import read_answers, wire_body
@@ -173,12 +171,15 @@ def test_what_is_shown_is_what_would_be_sent() -> None:
 
 def test_what_a_decision_model_is_not_sent_is_said() -> None:
     """The form of the reply, reasons, examples, and a template's words where inputs are named."""
-    assert left_out(own_judge("examples"), "sglang") == ("the form of the reply", "2 examples")
-    assert left_out(own_judge("three inputs, JSON"), "systemone") == (
+    assert asked("sglang", own_judge("examples")).left_out == (
+        "the form of the reply",
+        "2 examples",
+    )
+    assert asked("systemone", own_judge("three inputs, JSON")).left_out == (
         "the form of the reply",
         "reasons and stated confidence",
     )
-    assert "template" in left_out(own_judge("examples"), "systemone")[0]
+    assert "template" in asked("systemone", own_judge("examples")).left_out[0]
 
 
 def test_the_probability_of_the_good_grades_decides() -> None:
@@ -188,7 +189,6 @@ def test_the_probability_of_the_good_grades_decides() -> None:
     assert verdict.score == pytest.approx(0.55)
     assert verdict.positive
     assert verdict.confidence == pytest.approx(0.55)
-    assert expected_grade(verdict, JUDGE.scale) == pytest.approx(1.5)
     assert verdict.distribution == pytest.approx((0.45, 0.0, 0.15, 0.40))
 
 
