@@ -93,7 +93,7 @@ class ShownCases:
         assert grade is not None, "require_cases has been passed"
         positive = self._labels.positive(grade)
         alike = self._cases.bank.labels is None or self._labels.same_grades(self._scale)
-        verdict = self._scale.name(grade) if alike else _side(self._scale, positive)
+        verdict = _written(self._scale, grade) if alike else _side(self._scale, positive)
         if not self._cases.balanced:
             return verdict, 0
         return verdict, int(grade) if self._labels.kind == "choice" else int(positive)
@@ -132,6 +132,11 @@ class ShownCases:
         return encode(texts)
 
 
+def _written(scale: OutputScale, grade: float) -> str:
+    """Write a grade as the judge's replies have it, which may say yes and no in words."""
+    return scale.labels[int(grade)] if scale.labels else scale.name(grade)
+
+
 def _side(scale: OutputScale, positive: bool) -> str:
     """Return the grades of one decision as a judge would write them."""
     grades = [grade for grade in scale.levels if scale.positive(grade) == positive]
@@ -140,7 +145,7 @@ def _side(scale: OutputScale, positive: bool) -> str:
         if not positive:
             way = "over" if scale.low_is_good else "under"
         return f"{way} {scale.name(scale.threshold)}"
-    first, last = scale.name(grades[0]), scale.name(grades[-1])
+    first, last = _written(scale, grades[0]), _written(scale, grades[-1])
     if len(grades) == 1:
         return first
     return f"{first} {'or' if len(grades) == 2 else 'to'} {last}"

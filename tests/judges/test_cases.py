@@ -109,6 +109,18 @@ def with_cases(cases: CaseBank, prompt: JudgePrompt = PLAIN, **how: object) -> J
     return replace(prompt, cases=Cases(bank=cases, **how))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("people", [None, OutputScale()])
+def test_a_case_of_a_judge_that_answers_in_words_has_its_words(people: OutputScale | None) -> None:
+    """Of 0 and 1 too, whether people graded as the judge does or on another scale."""
+    scale = OutputScale(kind="binary", labels=("FAIL", "PASS"), threshold=1.0)
+    least, most = (0, 1) if people is None else (1, 2)
+    cases = [Case(dict.fromkeys(PLAIN.inputs, f"text {g}"), g) for g in (least, most)]
+    told = with_cases(
+        CaseBank(cases=tuple(cases), labels=people), replace(PLAIN, scale=scale), by="fixed"
+    ).messages(ROW)[-1]
+    assert re.findall("People's grade: (.*)", told.content) == ["FAIL", "PASS"]
+
+
 @settings(max_examples=200, deadline=None)
 @given(cases=banks(), row=ROWS, how=SETTINGS)
 def test_no_case_gives_the_row_away(cases: CaseBank, row: Row, how: dict[str, object]) -> None:
