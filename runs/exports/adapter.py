@@ -178,7 +178,7 @@ def judge_body(context: ExportContext) -> dict[str, Any]:  # Any: JSON
             for one in prompt.examples
         ],
         "fields": dict(prompt.reply_schema),
-        "form": dict(prompt.reply_form) if context.api is None else _question_form(context.scale),
+        "form": dict(prompt.reply_form) if context.api is None else scale_body(context.scale),
         "threshold": threshold if math.isfinite(threshold) else None,
         "request": context.request,
         **({} if context.api is None else {"question": _question_body(prompt, context.api)}),
@@ -187,8 +187,8 @@ def judge_body(context: ExportContext) -> dict[str, Any]:  # Any: JSON
     }
 
 
-def _question_form(scale: OutputScale) -> dict[str, Any]:  # Any: JSON
-    """Return what an adapter reads of the scale of a decision model's verdicts."""
+def scale_body(scale: OutputScale) -> dict[str, Any]:  # Any: JSON
+    """Return what an adapter reads of the scale of verdicts."""
     form = {"kind": scale.kind, "low": scale.low, "high": scale.high}
     return {**form, "labels": list(scale.labels)}
 

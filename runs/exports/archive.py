@@ -58,7 +58,7 @@ def make_files(context: ExportContext, target: Target) -> tuple[ExportContext, E
     """
     cases = context.prompt.cases
     require_carried(context.prompt)
-    if context.slow is not None and target.name != "yaml":
+    if context.prompt.cascade is not None and target.name != "yaml":
         _require_cascade(context, target)
     if context.api is not None:
         _require_question(context, target)
@@ -87,7 +87,7 @@ def _require_question(context: ExportContext, target: Target) -> None:
 def _require_cascade(context: ExportContext, target: Target) -> None:
     """Raise `Refused` where the decision of one of the two models would not be theirs."""
     cascade = context.prompt.cascade
-    if context.api is None or cascade is None or cascade.asks_all:
+    if context.slow is None or cascade is None or cascade.asks_all:
         raise Refused(
             f"a cascade asks two models, and this export to {target.name} asks one",
             hint="say with --api how the fast one is asked; or export --to yaml",

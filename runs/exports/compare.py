@@ -78,39 +78,51 @@ def _our_answer(context: ExportContext, form: FormOfReply | FormOfAnswer) -> Ans
     return read_reply(prompt, read_completion(raw, request))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One row, and how the endpoint answers it."""
+
+    name: str
+    """What a report calls it."""
+    row: Mapping[str, str]
+    form: FormOfReply | FormOfAnswer
+
+
+def cases_of(
+    inputs: Sequence[Mapping[str, str]], forms: Sequence[FormOfReply | FormOfAnswer]
+) -> list[Case]:
+    """Return every row with the first form of answer, then the first row with every form."""
+    rows = enumerate(inputs, start=1)
+    return [
+        *(Case(name=f"row {number}", row=row, form=forms[0]) for number, row in rows),
+        *(Case(name=f"a reply ({form.name})", row=inputs[0], form=form) for form in forms),
+    ]
+
+
 def compare_outcomes(
-    export: Export,
-    forms: Sequence[FormOfReply | FormOfAnswer],
-    outcomes: Sequence[Outcome],
-    *,
-    per_row: int,
+    export: Export, cases: Sequence[Case], outcomes: Sequence[Outcome]
 ) -> list[str]:
     """Say which replies a tool scores or decides otherwise.
 
     Args:
         export: The export.
-        forms: The replies that were tried.
-        outcomes: What the tool made of each row with the first of them, and then of each.
-        per_row: How many of the outcomes are of rows.
+        cases: What was tried.
+        outcomes: What the tool made of each.
     """
     if export.body["scores"] is None:
         return ["the manifest says that the tool reads no reply, and it did"]
     score_map, context = ScoreMap(**export.body["scores"]), export.context
     problems: list[str] = []
-    first = our_outcome(context, forms[0])
-    for number, outcome in enumerate(outcomes[:per_row], start=1):
-        if problem := _difference(first, outcome, score_map, context.scale):
-            problems.append(f"row {number}: {problem}")
     unread: set[str] = set(export.body["unread"])
-    for form, outcome in zip(forms, outcomes[per_row:], strict=True):
-        if form.name in unread:
-            if outcome.score is not None:
-                problems.append(
-                    f"a reply ({form.name}): is scored {outcome.score:g}, and declared as left"
-                    " unscored"
-                )
-        elif problem := _difference(our_outcome(context, form), outcome, score_map, context.scale):
-            problems.append(f"a reply ({form.name}): {problem}")
+    for case, outcome in zip(cases, outcomes, strict=True):
+        if case.form.name not in unread:
+            ours = our_outcome(context, case.form)
+            if problem := _difference(ours, outcome, score_map, context.scale):
+                problems.append(f"{case.name}: {problem}")
+        elif outcome.score is not None:
+            problems.append(
+                f"{case.name}: is scored {outcome.score:g}, and declared as left unscored"
+            )
     return problems
 
 

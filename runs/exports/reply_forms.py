@@ -136,17 +136,24 @@ def answer_forms(context: ExportContext) -> list[FormOfAnswer]:
         FormOfAnswer(name=CUT, answers=[refusal] if api == "decisions" else {"q0": refusal}),
         FormOfAnswer(name="no answer", answers=none),
     ]
-    if (cascade := context.prompt.cascade) is None:
+    slow = context.slow
+    if slow is None:
         return forms
-    middle, good = (cascade.low + cascade.high) / 2, len(asked.good)
-    within = [(1 - middle) / (count - good)] * count
-    for place in asked.good:
-        within[place] = middle / good
-    in_band, replies = answered("", within), reply_forms(context.prompt)
+    replies = reply_forms(slow.prompt)
+    in_band = answered("", _within_band(context, asked.good, count))
     return [
         *(replace(form, reply=replies[0]) for form in forms),
         *(replace(in_band, name=f"in the band: {one.name}", reply=one) for one in replies),
     ]
+
+
+def _within_band(context: ExportContext, good: Sequence[int], count: int) -> list[float]:
+    """Return probabilities of so many grades, the good ones together in the middle of the band."""
+    cascade = context.prompt.cascade
+    assert cascade is not None
+    middle = (cascade.low + cascade.high) / 2
+    other = (1 - middle) / (count - len(good))
+    return [middle / len(good) if place in good else other for place in range(count)]
 
 
 @cache

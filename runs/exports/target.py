@@ -85,16 +85,20 @@ class ExportContext:
         """What a request to a chat model says besides the model and the messages; of a question
         nothing, and of a cascade what the slow model is sent.
         """
+        if self.slow is not None:
+            return self.slow.request
         if self.api is not None:
-            return {} if self.slow is None else self.slow.request
+            return {}
         if self.asked is not None:
             return dict(self.asked)
         return request_settings(self.prompt, JudgeSettings(), ModelSettings())
 
     @property
     def slow(self) -> ExportContext | None:
-        """The judge as the slow model of a cascade is asked; None where there is no cascade."""
-        if self.prompt.cascade is None:
+        """The judge as the slow model of a cascade is asked; None where no decision model is asked
+        first.
+        """
+        if self.prompt.cascade is None or self.api is None:
             return None
         prompt = replace(self.prompt, cascade=None)
         return replace(self, prompt=prompt, rule=prompt.rule, api=None)

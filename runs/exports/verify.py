@@ -22,9 +22,11 @@ from typing import Any
 import orjson
 
 from ...judges import InputError, JudgePrompt
+from .adapter import scale_body
 from .compare import (
     Outcome,
     asks_slow,
+    cases_of,
     compare_average,
     compare_messages,
     compare_outcomes,
@@ -164,11 +166,9 @@ def _check(
     inputs = [*hostile_rows(judge), *({name: row[name] for name in judge.inputs} for row in rows)]
     context = export.context
     forms = reply_forms(judge) if context.api is None else answer_forms(context)
-    scale = {"labels": list(context.scale.labels), "kind": context.scale.kind}
-    scale |= {"low": context.scale.low, "high": context.scale.high}
-    scale |= {"threshold": export.body["rule"]["threshold"]}
+    scale = scale_body(context.scale) | {"threshold": export.body["rule"]["threshold"]}
     described = {"name": judge.name, "inputs": list(judge.inputs), "scale": scale}
-    with run_loopback([form.body() for form in [*([forms[0]] * len(inputs)), *forms]]) as loopback:
+    with run_loopback([case.form.body() for case in cases_of(inputs, forms)]) as loopback:
         cases = {"target": target.name, "judge": described, "rows": inputs, "replies": len(forms)}
         cases |= {"url": loopback.url, "model": MODEL, "many": many_rows(forms, first=len(inputs))}
         answer = _run_check(target, export.folder, scratch, cases, interpreter)
@@ -207,37 +207,29 @@ def _compare(
         compared = ((number, difference(row, sent)) for number, (row, sent) in pairs)
         differing = [f"row {number}: {problem}" for number, problem in compared if problem]
         return _counted(differing), False
-    outcomes = [Outcome.from_json(one) for one in answer["outcomes"]]
-    if len(outcomes) != len(inputs) + len(forms):
-        return [f"{len(outcomes)} of {len(inputs) + len(forms)} cases were tried"], True
+    outcomes, cases = list(map(Outcome.from_json, answer["outcomes"])), cases_of(inputs, forms)
+    if len(outcomes) != len(cases):
+        return [f"{len(outcomes)} of {len(cases)} cases were tried"], True
     of_rows: list[str] = []
     settings: dict[str, int] = {}
-    names = [
-        *(f"row {number}" for number in range(1, len(inputs) + 1)),
-        *(f"a reply ({form.name})" for form in forms),
-    ]
-    answered = [*([forms[0]] * len(inputs)), *forms]
-    for number, row in enumerate([*inputs, *([inputs[0]] * len(forms))]):
-        bodies = loopback.requests[number]
+    for case, outcome, bodies in zip(cases, outcomes, loopback.requests, strict=True):
         if not bodies:
-            of_rows.append(
-                f"{names[number]}: nothing was asked ({outcomes[number].said or 'without a word'})"
-            )
+            of_rows.append(f"{case.name}: nothing was asked ({outcome.said or 'without a word'})")
             continue
         chats = [body for body in bodies if "questions" not in body]
         if context.api is not None:
-            if problem := compare_question(context, row, bodies[0], model=MODEL):
-                of_rows.append(f"{names[number]}: {problem}")
-            if asks_slow(context, answered[number]) != bool(chats):
-                of_rows.append(f"{names[number]}: the slow model is{'' if chats else ' not'} asked")
+            if problem := compare_question(context, case.row, bodies[0], model=MODEL):
+                of_rows.append(f"{case.name}: {problem}")
+            if asks_slow(context, case.form) != bool(chats):
+                of_rows.append(f"{case.name}: the slow model is{'' if chats else ' not'} asked")
         for problem in {
             one for body in chats for one in compare_settings(export, body, model=model)
         }:
             settings[problem] = settings.get(problem, 0) + 1
-        if chats and (problem := difference(row, chats[-1].get("messages") or ())):
-            of_rows.append(f"{names[number]}: {problem}")
+        if chats and (problem := difference(case.row, chats[-1].get("messages") or ())):
+            of_rows.append(f"{case.name}: {problem}")
     of_settings = [f"the request, {count} times: {problem}" for problem, count in settings.items()]
-    read = compare_outcomes(export, forms, outcomes, per_row=len(inputs))
+    read = compare_outcomes(export, cases, outcomes)
     if averaged := answer.get("many"):
         read += compare_average(export, forms, averaged)
     return [*of_settings, *_counted(of_rows), *read], True

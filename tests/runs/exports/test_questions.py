@@ -164,7 +164,7 @@ def test_a_cascade_asks_both_models_in_the_real_tool(target: str, exported) -> N
     assert exported(target, cascade("groundedness", TARGETS[target].question[0])).problems == ()
 
 
-def test_a_cascade_that_one_model_decides_is_refused(tmp_path) -> None:
+def test_a_cascade_that_one_model_decides_is_refused() -> None:
     """One whose fast model is a chat model, one of all rows, and one whose cut is none."""
     judge = cascade("groundedness")
     everything = replace(judge.prompt, cascade=Cascade(model="chat", low=0, high=1))
@@ -173,8 +173,11 @@ def test_a_cascade_that_one_model_decides_is_refused(tmp_path) -> None:
             make_files(one, TARGETS["python"])
     with pytest.raises(Refused, match="cut decides every row alike"):
         make_files(replace(judge, rule=DecisionRule(threshold=0)), TARGETS["python"])
-    export = write_export(replace(judge, api=None), TARGETS["yaml"], tmp_path / "judge.yaml")
-    assert export.judge.cascade == judge.prompt.cascade
+
+
+def test_the_yaml_of_a_cascade_is_verified(exported) -> None:
+    """Its messages are those of its own version."""
+    assert exported("yaml", replace(cascade("groundedness"), api=None)).problems == ()
 
 
 def test_the_cut_of_the_judge_is_the_exports(tmp_path) -> None:
