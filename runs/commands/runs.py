@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ..reports.run_table import RunLine
     from ..store.workspace import Workspace
 
-FORMATS = ("html", "md", "jsonl")
+FORMATS = ("html", "md")
 """The names in `reports.FORMATS`, written out: the help must not import the reports."""
 MAX_CRITERIA = 1_000_000
 """Bytes of a file of criteria."""
@@ -145,7 +145,7 @@ def _say_marks(run: RunRecord, *, as_json: bool) -> None:
 @takes(
     "formats",
     (),
-    "With --out: a page, Markdown for a pull request, or JSONL files [default: all].",
+    "With --out: a page, or Markdown for a pull request [default: both].",
     kind="repeated",
     flag="--format",
     choices=FORMATS,
@@ -206,7 +206,7 @@ def _show_course(run: str, workspace: Workspace, *, as_json: bool) -> None:
     from ..actions.run_summary import read_run
     from ..reports.gate_report import say_flips, say_gated
     from ..reports.printing import say_template
-    from ..reports.run_report import say_course, say_prompt_diff
+    from ..reports.run_report import say_prompt_diff
     from ..reports.terminal_report import say_event
     from ..store.engines import HERE, engine_of_run
 
@@ -226,7 +226,6 @@ def _show_course(run: str, workspace: Workspace, *, as_json: bool) -> None:
             say_gated(Gated(run_id=run, answer=event, repeated=False))
         elif event is not None:
             say_event(event)
-    say_course(summary)
     if summary.decision is not None:
         say_prompt_diff(summary)
     say_template("run_calls", calls=calls, via=record.config.get("via", "live"))

@@ -11,7 +11,6 @@ from .charts import (
     plot_measured,
     reliability,
     slices_chart,
-    sparkline,
     threshold_curve,
     trajectory,
 )
@@ -64,7 +63,6 @@ __all__ = [
     "render_score_report",
     "say_event",
     "slices_chart",
-    "sparkline",
     "threshold_curve",
     "trajectory",
     "write_picture",

@@ -31,7 +31,6 @@ MOST_STEPS = 300
 """Thresholds drawn of a curve that has more."""
 NAME_CELLS = 60
 """Cells of a name that stands above its marks, with what is said of it."""
-_BLOCKS = "▁▂▃▄▅▆▇█"
 _COLOURS = (BLUE, ORANGE, GREEN)
 """Of the arms, in their order."""
 
@@ -148,13 +147,6 @@ def _mean(values: Sequence[float | None], shares: Sequence[int]) -> float | None
     ]
     total = sum(share for _, share in known)
     return sum(value * share for value, share in known) / total if total else None
-
-
-def sparkline(values: Sequence[float | None]) -> str:
-    """Return one block a value, between the least and the most of them; × where there is none."""
-    numbers = [value for value in values if value is not None]
-    height = Scale(numbers, 0, len(_BLOCKS) - 1)
-    return "".join("×" if value is None else _BLOCKS[round(height(value))] for value in values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

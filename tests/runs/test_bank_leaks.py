@@ -297,7 +297,7 @@ def test_canaries_of_sealed_rows_come_nowhere(
         )
         code = run_code("optimize", made, "rows.jsonl", *goal, "--yes", "--model", model)
         assert code in (0, 1)
-        assert run_code("runs", "show", "latest", "--out", "out", "--format", "jsonl") == 0
+        assert run_code("runs", "show", "latest", "--out", "out") == 0
         assert any(ROW_HEADING in text for text in sent)
         for text in sent:
             assert clean(text.partition(ROW_HEADING)[0] if CASE_FENCE in text else text)

@@ -25,7 +25,6 @@ from judgewright.runs.reports import (
     plot_measured,
     reliability,
     slices_chart,
-    sparkline,
     threshold_curve,
     trajectory,
     write_picture,
@@ -176,16 +175,6 @@ def test_slices_are_inert_whatever_their_names_hold() -> None:
     assert len(dots) == 12
     assert [e.attrib["fill"] == "none" for e in dots] == [False] + [True] * 11
     parse(slices_chart([]))
-
-
-def test_a_sparkline_has_one_sign_a_value() -> None:
-    """The least is the lowest block, the most the highest; what is missing is a cross; equal values
-    stand level.
-    """
-    assert sparkline([0.2, None, 0.9, 0.55]) == "▁×█▅"
-    assert sparkline([0.3, 0.3]) == "▅▅"
-    assert sparkline([]) == ""
-    assert sparkline([None]) == "×"
 
 
 def estimate(value: float = 0.5, low: float | None = 0.4, high: float | None = 0.6) -> Estimate:

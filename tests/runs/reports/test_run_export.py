@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges import InputError, Registry, load_dataset, load_prompt, split_dataset
+from judgewright.judges import InputError, Registry, load_dataset, split_dataset
 from judgewright.runs.actions import (
     RunSummary,
     both_sides,
@@ -90,15 +90,9 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
         )
 
 
-def lines(path: Path) -> list[dict[str, object]]:
-    """A JSONL file."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 def test_every_format_writes_its_files_and_leaves_nothing_half_written(kept: Kept) -> None:
-    """One page, one Markdown, three JSONL files, and no temporary ones."""
-    names = sorted(path.name for path in kept.folder.iterdir())
-    assert names == ["events.jsonl", "prompts.jsonl", "run.html", "run.md", "verdicts.jsonl"]
+    """One page, one Markdown, and no temporary ones."""
+    assert sorted(path.name for path in kept.folder.iterdir()) == ["run.html", "run.md"]
 
 
 def test_no_sealed_row_is_in_any_file(kept: Kept) -> None:
@@ -110,8 +104,6 @@ def test_no_sealed_row_is_in_any_file(kept: Kept) -> None:
     assert len(kept.sealed) > 100
     assert not found & kept.sealed
     assert found & kept.open
-    ids = {str(line["id"]) for line in lines(kept.folder / "verdicts.jsonl")}
-    assert len(ids) == len(kept.open)
 
 
 def test_the_page_is_self_contained_inert_and_says_what_it_is(kept: Kept) -> None:
@@ -128,24 +120,17 @@ def test_the_page_is_self_contained_inert_and_says_what_it_is(kept: Kept) -> Non
 
 
 def test_the_page_and_the_markdown_say_who_decided_when_and_on_what_text(kept: Kept) -> None:
-    """Name, time, comment and version in both; the exact text in the page and in the prompts."""
+    """Name, time, comment and version in both; the exact text in the page."""
     page, markdown = (
         (kept.folder / f"run.{end}").read_text(encoding="utf-8") for end in ("html", "md")
     )
     assert "Ann &lt;ann@example.org&gt;" in page
     assert "Ann &#60;ann&#64;example.org>" in markdown
-    prompts = {
-        str(line["role"]): load_prompt(str(line["yaml"]))
-        for line in lines(kept.folder / "prompts.jsonl")
-    }
     after = kept.place.registry.get("groundedness")
-    assert prompts["before"].version == PROMPT.version
-    assert prompts["after"].version == prompts["accepted"].version == after.version
     assert f"The exact text, version {after.version}" in page
     assert after.version in markdown
-    decided = [line for line in lines(kept.folder / "events.jsonl") if line["kind"] == "decided"]
-    assert str(decided[0]["created"])[:16].replace("T", " ") in page
-    assert str(decided[0]["created"])[:16].replace("T", " ") in markdown
+    (at,) = read_optimization(kept.place, kept.run_id).review_times
+    assert all(at[:16].replace("T", " ") in text for text in (page, markdown))
 
 
 def test_markdown_puts_the_decision_right_behind_what_was_wanted_and_mentions_nobody(
@@ -175,27 +160,6 @@ def test_markdown_puts_the_decision_right_behind_what_was_wanted_and_mentions_no
     assert "95 % interval" in markdown
     assert "judgewright optimize groundedness@" in markdown
     assert "SIMULATED" in markdown
-
-
-def test_verdicts_hold_both_prompts_on_the_open_rows(kept: Kept) -> None:
-    """The flips can be counted anew from the file."""
-    found = lines(kept.folder / "verdicts.jsonl")
-    sides: dict[object, dict[object, dict[str, object]]] = {}
-    for line in found:
-        sides.setdefault(line["judge"], {})[line["id"]] = line
-    before, after = sides.values()
-    assert set(after) == set(before)
-    assert {line["part"] for line in found} == {"train", "validation"}
-    changed = {
-        row_id for row_id, line in after.items() if line["positive"] != before[row_id]["positive"]
-    }
-    assert changed == {
-        flip.row_id
-        for flip in flips_of(
-            both_sides(kept.place, read_optimization(kept.place, kept.run_id))
-        ).rows
-    }
-    assert all(line["simulated"] for line in found)
 
 
 def test_the_same_run_gives_the_same_files(kept: Kept, tmp_path: Path) -> None:
@@ -268,7 +232,6 @@ def test_commands_write_and_show(
     assert "SIMULATED" in rows
     assert not set(re.findall(r"canary[a-j]{4}x", rows)) & kept.sealed
     shown = printed("show", kept.run_id)
-    assert "Loss by step, on rows that prompts were not written from" in shown
     assert "{+Compare each number" in shown.replace("{+\n  ", "{+")
     assert "\x1b" not in shown
     assert r"\x1b]52;c;AA\x07" in shown
