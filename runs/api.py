@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from ..judges import JudgedDataset, JudgePrompt
     from ..judges.function_judge import JudgeFunction
     from ..judges.metrics.fitted_rule import Method
+    from ..judges.models.question import DecisionApi
     from .actions.decide import Gated, Terms
     from .actions.run_summary import RunSummary
     from .arguments import JudgeName
@@ -562,6 +563,7 @@ def export(
     *,
     to: str,
     out: str | Path,
+    api: DecisionApi | None = None,
     force: bool = False,
     workspace: str | Path | None = None,
 ) -> Path:
@@ -570,6 +572,8 @@ def export(
     Args:
         to: The tool or format, such as `mlflow`, `dspy` or `promptfoo`.
         out: The folder to write; a name with a suffix for an export of one file.
+        api: The interface of the decision model that is asked, as a question; of chat models
+            unless given.
         force: Whether to overwrite what is there, also what no export wrote.
     """
     from .actions.export import export_context
@@ -577,7 +581,7 @@ def export(
 
     target = named_target(to)
     with open_workspace(workspace) as opened:
-        context = export_context(opened, prompt_of(opened, judge))
+        context = export_context(opened, prompt_of(opened, judge), api=api)
     write_export(context, target, Path(out), force=force)
     return Path(out)
 

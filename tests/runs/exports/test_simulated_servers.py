@@ -30,7 +30,7 @@ from judgewright.judges.cascade import Cascade
 from judgewright.judges.models import ModelSettings
 from judgewright.judges.models.decision_endpoint import DecisionEndpoint
 from judgewright.judges.models.question import DecisionApi
-from judgewright.judges.simulated import DecisionOptions, Server, make_app, make_decisions_app
+from judgewright.judges.simulated import DecisionService, Server, make_app
 from judgewright.runs.exports import TARGETS, ExportContext, run_tool_script, write_export
 
 FAST, SLOW = "fast", "slow"
@@ -45,7 +45,7 @@ def serving() -> Iterator[Callable[[DecisionApi], Server]]:
     opened: list[Server] = []
 
     def serve(api: DecisionApi) -> Server:
-        decides = make_decisions_app(api, options=DecisionOptions(model=FAST))
+        decides = DecisionService(api, model=FAST).app()
         routes = [*decides.routes, *make_app(Simulated()).routes]
         server = Server(Starlette(routes=[Mount("/case/{number}", routes=routes)]))
         opened.append(server.__enter__())
