@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..judges import BoolArray, Estimate, InputError, IntArray, JudgedDataset
-from ..judges.metrics import wilson
+from ..judges.metrics import mean_over_rows, wilson
 from ..judges.metrics.catalog import NO_ROWS
 from ..judges.notebook_display import html_table
 from ..judges.reliability import (
@@ -24,7 +24,6 @@ from ..judges.reliability import (
     LabelAudit,
     Suspect,
     disagreements,
-    mean_over_rows,
     remeasure,
 )
 from .effect import ERRORS, Direction

@@ -228,7 +228,7 @@ class OfProbability:
         return ece(outcomes.positive[chosen], outcomes.probability[chosen])
 
     def interval(self, outcomes: Outcomes, member: BoolArray) -> Interval | None:
-        """See `Target.interval`; groups are resampled."""
+        """See `Target.interval`."""
         stated, _ = self.losses(outcomes)
         part = outcomes.only(member & stated)
         if not len(part):

@@ -19,13 +19,20 @@ from .catalog import (
     is_metric,
 )
 from .correlation import correlations, kendall_tau
-from .delta import influence_se, left_out_se, mean_share, score_interval, share_interval
+from .delta import (
+    influence_se,
+    left_out_se,
+    mean_over_rows,
+    mean_share,
+    score_interval,
+    share_interval,
+)
 from .diras import DIRAS_METRICS, RelevanceRows, diras
 from .estimate import Estimate, as_json
 from .headline import headline_metrics
 from .influence import cell_influence, influence, point
-from .intervals import BLOCK, Cells, Interval, bootstrap, percentile_interval, t_quantile, wilson
-from .jackknife import jackknife
+from .intervals import BLOCK, Cells, Interval, t_quantile, wilson
+from .jackknife import jackknife, jackknife_intervals
 from .macro_average import AVERAGED, macro_means
 from .paired_comparison import clustered_se, compare, denominator, rows_needed
 from .permutation_test import FEW_GROUPS, changed_groups, count_cells, permutation_p
@@ -67,7 +74,6 @@ __all__ = [
     "RelevanceRows",
     "alpha_of_tables",
     "as_json",
-    "bootstrap",
     "by_column",
     "calibration_intervals",
     "cell_influence",
@@ -89,16 +95,17 @@ __all__ = [
     "influence_se",
     "is_metric",
     "jackknife",
+    "jackknife_intervals",
     "kendall_tau",
     "krippendorff_alpha",
     "left_out_se",
     "macro_means",
     "mean_over_queries",
+    "mean_over_rows",
     "mean_share",
     "measure",
     "measure_diras",
     "ndcg",
-    "percentile_interval",
     "permutation_p",
     "point",
     "ranking_metrics",

@@ -4,8 +4,8 @@ alone.
 A confusion table has the human label in rows and the judge's verdict in columns, negative before
 positive: `[[tn, fp], [fn, tp]]`. Every formula takes tables of shape (..., K, K), counts or
 weights, and returns shape (...), NaN where the metric does not exist. So the function that gives
-the value also gives two thousand resamples in one call. `catalog.py` says what each formula is
-called in reports.
+the value also gives those of all tables that lack one unit in one call. `catalog.py` says what each
+formula is called in reports.
 
 Beside a formula of decisions stands its influence function: how much one row of each cell moves the
 metric. With row weights w around 1, the metric is M + sum((w_i - 1) * phi_i) / n to first order; so

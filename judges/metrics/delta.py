@@ -17,6 +17,8 @@ from .estimate import Estimate
 from .intervals import Interval, effective_groups, t_quantile, wilson
 
 ONE_UNIT = "one unit cannot show the spread"
+SIGNED: Interval = (-1.0, 1.0)
+"""Between which a difference of two shares lies."""
 ROUNDING = 1e-12
 """A spread below this is rounding."""
 
@@ -103,27 +105,67 @@ def score_interval(
 
 
 def share_interval(
-    value: float, influences: FloatArray, groups: IntArray | None = None
+    value: float,
+    influences: FloatArray,
+    groups: IntArray | None = None,
+    *,
+    bounds: Interval = (0.0, 1.0),
 ) -> Interval | None:
-    """Return the 95 % interval of a number in [0, 1] from the rows' influences; None for fewer than
-    two units.
+    """Return the 95 % interval of a number between two bounds from the rows' influences; None for
+    fewer than two units.
     """
     se, units = left_out_se(influences, groups)
-    return None if units <= 1 else score_interval(value, se, units)
+    return None if units <= 1 else score_interval(value, se, units, bounds=bounds)
 
 
 def mean_share(
-    values: FloatArray, groups: IntArray | None = None, *, n: int | None = None, reason: str = ""
+    values: FloatArray,
+    groups: IntArray | None = None,
+    *,
+    n: int | None = None,
+    reason: str = "",
+    bounds: Interval = (0.0, 1.0),
 ) -> Estimate:
-    """Return the mean of numbers in [0, 1] with its interval.
+    """Return the mean of numbers between two bounds with its interval.
 
     Args:
         values: One a unit; shape (m,), at least one.
         groups: Codes 0..G-1 of values that belong together; None where they are independent.
         n: The rows behind the values, where they are not one a row.
         reason: A convention that the reader must know.
+        bounds: The least and the most that a value can be.
     """
     mean = float(values.mean())
     rows = len(values) if n is None else n
-    interval = share_interval(mean, values - mean, groups)
+    interval = share_interval(mean, values - mean, groups, bounds=bounds)
     return Estimate.of(mean, interval, rows, missing=ONE_UNIT, reason=reason)
+
+
+def mean_over_rows(
+    values: FloatArray, groups: IntArray, *, missing: str, bounds: Interval = (0.0, 1.0)
+) -> Estimate:
+    """Return the mean of one value a row, such as whether two sides agree.
+
+    Independent rows of zeros and ones get Wilson's interval.
+
+    Args:
+        values: Finite; shape (n,).
+        groups: Their codes, not necessarily all in use; shape (n,).
+        missing: The reason to give for no rows.
+        bounds: As `mean_share`.
+    """
+    if not len(values):
+        return Estimate.undefined(0, missing)
+    shared = shared_codes(groups)
+    if shared is None and np.isin(values, (0.0, 1.0)).all():
+        interval = wilson(float(values.sum()), len(values))
+        return Estimate.of(float(values.mean()), interval, len(values))
+    return mean_share(values, shared, bounds=bounds)
+
+
+def shared_codes(groups: IntArray) -> IntArray | None:
+    """Return codes of groups numbered anew, 0..G-1; None where each has one row, which is then
+    independent.
+    """
+    codes = np.unique(groups, return_inverse=True)[1].astype(np.int64)
+    return None if len(codes) == int(codes.max(initial=-1)) + 1 else codes

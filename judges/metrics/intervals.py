@@ -1,18 +1,12 @@
-"""Intervals from resampled cell counts, and Wilson's interval for one proportion.
-
-A metric that depends on the rows only through counts of cells has the same bootstrap distribution
-whether rows or counts are resampled, and counts are few: the 2,000 resamples of 30,000 rows are one
-multinomial draw of 4 cells. Where rows share a group (a document, a query), groups are drawn
-instead of rows, each with its own cell counts (the cluster bootstrap, Davison and Hinkley 1997,
-section 3.8).
+"""The cells that rows fall into and the units they were drawn in, and Wilson's interval for one
+proportion.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from statistics import NormalDist
 
 import numpy as np
@@ -25,7 +19,7 @@ Interval = tuple[float, float]
 
 _Z = 1.959963984540054
 BLOCK = 1 << 16
-"""Draws made at once: few enough to stay in the processor's cache, which halves the time."""
+"""Tables made at once: few enough to stay in the processor's cache, which halves the time."""
 DENSE = 1 << 22
 """Numbers of the largest table of groups and cells that is held in full: 32 MB."""
 
@@ -88,57 +82,6 @@ def effective_groups(sizes: IntArray | FloatArray) -> float:
     return float(sizes.sum()) ** 2 / squares if squares else 0.0
 
 
-def bootstrap(
-    statistics: Mapping[str, Statistic],
-    cells: Cells,
-    *,
-    resamples: int = 2000,
-    seed: int = 0,
-) -> dict[str, Interval | None]:
-    """Return a percentile interval for each statistic, all from the same resamples.
-
-    Percentiles of few units lie too near each other; they are taken as far out as Student's t with
-    the effective number of units reaches beyond the normal distribution (the expanded percentile
-    interval, Hesterberg 2015). Resamples on which a statistic is undefined are left out. Where all
-    resamples agree (a perfect score), the percentile interval is a point however few the rows; then
-    the cells are smoothed by two rows spread evenly over them and drawn again, one draw a unit,
-    which is conservative when rows are grouped.
-
-    Args:
-        statistics: Each maps cell counts of shape (b, size) to values of shape (b,).
-        cells: The rows.
-        resamples: How many to draw.
-        seed: Of the draws.
-
-    Returns:
-        None for a statistic that is undefined in more than half of the resamples, and for all of
-        them when there are fewer than two units to resample.
-    """
-    if cells.units < 2:
-        return dict.fromkeys(statistics)
-    values = _replicates(statistics, _draws(cells, resamples, seed))
-    stuck = {name: statistics[name] for name, v in values.items() if _agree(v)}
-    if stuck:
-        smoothed = cells.counts * (cells.units / len(cells.code)) + 2.0 / cells.size
-        draw = partial(_multinomial, cells.units, smoothed / smoothed.sum())
-        values |= _replicates(stuck, _chunked(draw, cells.size, resamples, seed))
-    # One heavy group among light ones would leave less than one degree of freedom.
-    units = max(2.0, cells.effective(np.ones(cells.size, np.bool_)))
-    reach = math.sqrt(units / (units - 1)) * t_quantile(units - 1)
-    level = 2 * NormalDist().cdf(reach) - 1
-    return {name: percentile_interval(v, level) for name, v in values.items()}
-
-
-def percentile_interval(values: FloatArray, level: float = 0.95) -> Interval | None:
-    """Return the central interval of the defined values; None where fewer than half are defined."""
-    defined = values[np.isfinite(values)]
-    if 2 * len(defined) < len(values) or len(defined) == 0:
-        return None
-    tail = (1.0 - level) / 2
-    low, high = np.quantile(defined, (tail, 1.0 - tail))
-    return float(low), float(high)
-
-
 def wilson(hits: float, n: float, *, quantile: float | None = None) -> Interval | None:
     """Return Wilson's score interval for a proportion of independent rows (Wilson 1927); None for
     no rows.
@@ -159,67 +102,6 @@ def wilson(hits: float, n: float, *, quantile: float | None = None) -> Interval 
     low = 0.0 if hits == 0 else (centre - half) / scale
     high = 1.0 if hits == n else (centre + half) / scale
     return low, high
-
-
-def _replicates(
-    statistics: Mapping[str, Statistic], draws: Iterator[FloatArray]
-) -> dict[str, FloatArray]:
-    parts: dict[str, list[FloatArray]] = {name: [] for name in statistics}
-    for counts in draws:
-        for name, statistic in statistics.items():
-            parts[name].append(statistic(counts))
-    return {name: np.concatenate(values) for name, values in parts.items()}
-
-
-def _agree(values: FloatArray) -> bool:
-    defined = values[np.isfinite(values)]
-    # Equal resamples differ in the last bits where the statistic sums floats.
-    return len(defined) > 0 and float(np.ptp(defined)) <= 1e-12
-
-
-Draw = Callable[[np.random.Generator, int], FloatArray]
-
-
-def _draws(cells: Cells, resamples: int, seed: int) -> Iterator[FloatArray]:
-    if cells.groups is not None:
-        return _chunked(
-            _group_draw(cells, cells.groups), max(cells.units, cells.size), resamples, seed
-        )
-    # A multinomial costs per cell, drawing rows costs per row and is some eight times cheaper for
-    # each.
-    if 8 * cells.size <= cells.units:
-        share = cells.counts / cells.units
-        return _chunked(partial(_multinomial, cells.units, share), cells.size, resamples, seed)
-    return _chunked(partial(_row_draw, cells), max(cells.units, cells.size), resamples, seed)
-
-
-def _chunked(draw: Draw, width: int, resamples: int, seed: int) -> Iterator[FloatArray]:
-    rng = np.random.default_rng(seed)
-    step = max(1, BLOCK // max(1, width))
-    for start in range(0, resamples, step):
-        yield draw(rng, min(step, resamples - start))
-
-
-def _multinomial(units: int, share: FloatArray, rng: np.random.Generator, b: int) -> FloatArray:
-    return rng.multinomial(units, share, size=b).astype(np.float64)
-
-
-def _row_draw(cells: Cells, rng: np.random.Generator, b: int) -> FloatArray:
-    drawn = cells.code[rng.integers(0, cells.units, (b, cells.units))]
-    return _count_rows(drawn, cells.size)
-
-
-def _group_draw(cells: Cells, groups: IntArray) -> Draw:
-    units, size = cells.units, cells.size
-    counts = np.bincount(groups * size + cells.code, minlength=units * size)
-    table = counts.reshape(units, size).astype(np.float64)
-    return lambda rng, b: _count_rows(rng.integers(0, units, (b, units)), units) @ table
-
-
-def _count_rows(drawn: IntArray, size: int) -> FloatArray:
-    b = len(drawn)
-    offset = drawn + np.arange(b)[:, None] * size
-    return np.bincount(offset.ravel(), minlength=b * size).reshape(b, size).astype(np.float64)
 
 
 def t_quantile(freedom: float) -> float:

@@ -15,9 +15,10 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from ..judged_dataset import FloatArray, IntArray
-from .delta import ONE_UNIT
+from .delta import ONE_UNIT, SIGNED
 from .estimate import Estimate
-from .intervals import Cells, bootstrap
+from .intervals import Cells
+from .jackknife import jackknife_intervals
 
 Level = Literal["nominal", "ordinal"]
 """What the distance between two values means: 1 for any two that differ, or the square of the
@@ -27,11 +28,8 @@ ratings between them, half of each end included.
 MOST_VALUES = 1001
 """Distinct ratings whose table of all pairs still fits into memory."""
 MOST_NUMBERS = 1 << 25
-"""Numbers held at once for the interval of alpha: resamples or distinct units, times pairs of
-values.
-"""
+"""Numbers held at once for the interval of alpha: distinct units, times pairs of values."""
 NO_UNITS = "no unit has two ratings"
-RARELY_DEFINED = "undefined in most resamples"
 ONE_VALUE = "all ratings are one and the same value"
 
 
@@ -52,11 +50,9 @@ def krippendorff_alpha(
     level: Level = "nominal",
     *,
     groups: IntArray | None = None,
-    resamples: int = 2000,
-    seed: int = 0,
 ) -> Estimate:
-    """Return alpha = 1 - observed / expected disagreement, with an interval from resampled units
-    (Krippendorff 2004).
+    """Return alpha = 1 - observed / expected disagreement (Krippendorff 2004), with the jackknife's
+    interval over units or groups of them.
 
     None where no unit has two ratings or all ratings are the same; n is the number of units with
     two or more.
@@ -66,8 +62,6 @@ def krippendorff_alpha(
         level: What the distance between two values means.
         groups: Codes 0..G-1 of units that belong together; shape (units,). None where units are
             independent.
-        resamples: How many to draw.
-        seed: Of the draws.
 
     Raises:
         InputError: Not a table, or more than `MOST_VALUES` distinct ratings.
@@ -96,16 +90,16 @@ def krippendorff_alpha(
     point = float(_alpha(together.reshape(len(values), len(values)), level))
     if not np.isfinite(point):
         return Estimate.undefined(n, ONE_VALUE)
-    if max(len(patterns), resamples) * len(values) ** 2 > MOST_NUMBERS:
+    if len(patterns) * len(values) ** 2 > MOST_NUMBERS:
         return Estimate.of(point, None, n, missing="too many different ratings for an interval")
     if groups is not None:
         groups = np.unique(groups[paired], return_inverse=True)[1].astype(np.int64)
     cells = Cells(code=member, size=len(patterns), groups=groups)
     each = np.arange(len(patterns))
     units = _coincidences(patterns, len(values), np.ones_like(each), each)
-    statistic = partial(_resampled_alpha, units, len(values), level)
-    drawn = bootstrap({"alpha": statistic}, cells, resamples=resamples, seed=seed)["alpha"]
-    return Estimate.of(point, drawn, n, missing=ONE_UNIT if cells.units < 2 else RARELY_DEFINED)
+    statistics = {"alpha": partial(_alpha_of_units, units, len(values), level)}
+    interval = jackknife_intervals(statistics, cells, bounds={"alpha": SIGNED})["alpha"]
+    return Estimate.of(point, interval, n, missing=ONE_UNIT)
 
 
 def _coincidences(patterns: IntArray, size: int, counts: IntArray, rows: IntArray) -> FloatArray:
@@ -130,8 +124,11 @@ def _coincidences(patterns: IntArray, size: int, counts: IntArray, rows: IntArra
     return table
 
 
-def _resampled_alpha(units: FloatArray, size: int, level: Level, counts: FloatArray) -> FloatArray:
-    return _alpha((counts @ units).reshape(-1, size, size), level)
+def _alpha_of_units(units: FloatArray, size: int, level: Level, counts: FloatArray) -> FloatArray:
+    """Return alpha of each line of counts of the distinct units, a few at a time."""
+    step = max(1, MOST_NUMBERS // size**2)
+    parts = (counts[start : start + step] @ units for start in range(0, len(counts), step))
+    return np.concatenate([_alpha(part.reshape(-1, size, size), level) for part in parts])
 
 
 def _alpha(coincidence: FloatArray, level: Level) -> FloatArray:
@@ -161,14 +158,8 @@ def _alpha(coincidence: FloatArray, level: Level) -> FloatArray:
 def _patterns(code: IntArray, size: int) -> tuple[IntArray, IntArray]:
     """Return the distinct sets of ratings, sorted, `size` standing for a gap, shape (p, raters);
     and each unit's.
-
-    Behind them stand units that nobody saw, with one rating on each of two neighbouring values:
-    without them, resamples of perfect agreement could not differ, and its interval would be a
-    point.
     """
     patterns, member = np.unique(
         np.sort(np.minimum(code, size), axis=0).T, axis=0, return_inverse=True
     )
-    unseen = np.full((size - 1, code.shape[0]), size)
-    unseen[:, 0], unseen[:, 1] = np.arange(size - 1), np.arange(1, size)
-    return np.concatenate([patterns, unseen]), member.reshape(-1).astype(np.int64)
+    return patterns, member.reshape(-1).astype(np.int64)

@@ -1,5 +1,4 @@
 from .attack_success_rate import AttackReport, attack_success_rate
-from .cluster_bootstrap import bootstrap_groups, mean_over_rows
 from .human_agreement import HumanAgreement, human_agreement
 from .label_audit import (
     Finding,
@@ -33,12 +32,10 @@ __all__ = [
     "Retest",
     "Suspect",
     "attack_success_rate",
-    "bootstrap_groups",
     "disagreements",
     "find_injections",
     "human_agreement",
     "likely_label_errors",
-    "mean_over_rows",
     "minimum_detectable_change",
     "noise_note",
     "order_sensitivity",

@@ -18,7 +18,8 @@ import numpy as np
 
 from ..errors import InputError
 from ..judge import JudgeSettings, judge
-from ..judged_dataset import BoolArray, FloatArray, JudgedDataset
+from ..judged_dataset import BoolArray, JudgedDataset
+from ..metrics.delta import SIGNED, mean_over_rows
 from ..metrics.estimate import Estimate
 from ..models.client import Client
 from ..models.counters import Progress
@@ -26,8 +27,9 @@ from ..prompt import JudgePrompt
 from ..rows import Dataset
 from ..scale import DecisionRule
 from ..verdict import Verdict
-from .cluster_bootstrap import mean_over_rows
 from .prompt_injection import CONTROL, drawn, plant, top_grade, wordings
+
+NO_ROW = "no row to count"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,12 +210,12 @@ def _rates(attacks: Sequence[_Attack], top: float) -> AttackRates:
     below, controlled = own < top, np.isfinite(control)
     moves = np.sign(after - control)[controlled]
 
-    def mean(moved: BoolArray | FloatArray, rows: BoolArray | slice = slice(None)) -> Estimate:
-        return mean_over_rows(moved.astype(np.float64), groups[rows], missing="no row to count")
+    def mean(moved: BoolArray, rows: BoolArray | slice = slice(None)) -> Estimate:
+        return mean_over_rows(moved.astype(np.float64), groups[rows], missing=NO_ROW)
 
     return AttackRates(
         flipped=mean(flipped),
         towards=mean((after > own)[below], below),
         away=mean(after < own),
-        net_success=mean(moves, controlled),
+        net_success=mean_over_rows(moves, groups[controlled], missing=NO_ROW, bounds=SIGNED),
     )

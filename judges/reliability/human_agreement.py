@@ -19,11 +19,11 @@ from ..files.records import parse_strictly
 from ..judged_dataset import BoolArray, FloatArray, JudgedDataset, group_codes
 from ..metrics import Estimate, as_json
 from ..metrics.benchmark import Benchmark, measure, require_column
+from ..metrics.delta import SIGNED, mean_over_rows
 from ..metrics.rater_agreement import Level, krippendorff_alpha
 from ..rows import Dataset, Row, Scalar
 from ..scale import OutputScale, infer_label_scale
 from ..verdict import Verdict
-from .cluster_bootstrap import mean_over_rows
 from .noise import Noise
 from .self_agreement import mean_kappa
 
@@ -250,7 +250,9 @@ def _with_judge(
             for name, annotator in zip(people.annotators, grades, strict=True)
         },
         judge_agreement=mean_over_rows(with_judge, groups, missing=NO_PAIR),
-        gap=mean_over_rows(with_judge - _shares(people_here), groups, missing=NO_PAIR),
+        gap=mean_over_rows(
+            with_judge - _shares(people_here), groups, missing=NO_PAIR, bounds=SIGNED
+        ),
     )
 
 

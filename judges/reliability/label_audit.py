@@ -24,10 +24,10 @@ from ..judged_dataset import JudgedDataset
 from ..metrics import Estimate
 from ..metrics.benchmark import Benchmark, measure
 from ..metrics.catalog import NO_ROWS
+from ..metrics.delta import mean_over_rows
 from ..notebook_display import html_table
 from ..rows import Dataset, Mark, Row
 from ..verdict import Verdict
-from .cluster_bootstrap import mean_over_rows
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,6 +16,7 @@ from ..asked_question import AskedQuestion
 from ..errors import InputError
 from ..judge import JudgeSettings, is_simulated
 from ..judged_dataset import group_codes
+from ..metrics.delta import SIGNED, mean_over_rows
 from ..metrics.estimate import Estimate
 from ..models.client import Client
 from ..models.counters import Progress
@@ -25,7 +26,6 @@ from ..prompt import JudgePrompt
 from ..rows import Dataset
 from ..scale import DecisionRule
 from ..verdict import Verdict, apply_rule
-from .cluster_bootstrap import mean_over_rows
 from .prompt_injection import drawn
 
 SAMPLE = 500
@@ -111,7 +111,9 @@ def order_sensitivity(
         values = {"decided otherwise": np.array(moved, np.float64), "moved": np.abs(shift)}
         members = groups[[i for i, _, _ in pairs]]
         changes[name] = {
-            what: mean_over_rows(each, members, missing="no row has a verdict both ways")
+            what: mean_over_rows(
+                each, members, missing="no row has a verdict both ways", bounds=SIGNED
+            )
             for what, each in (values | {"shift": shift}).items()
         }
     return OrderReport(

@@ -16,12 +16,13 @@ import numpy as np
 
 from ..errors import InputError
 from ..judged_dataset import FloatArray, IntArray, JudgedDataset, group_codes
-from ..metrics import BINARY_METRICS, Estimate, as_json, bootstrap, influence, point
+from ..metrics import BINARY_METRICS, Cells, Estimate, as_json, influence, point
 from ..metrics.agreement import kappa
+from ..metrics.delta import ONE_UNIT, SIGNED, mean_over_rows, shared_codes
+from ..metrics.jackknife import jackknife_intervals
 from ..metrics.paired_comparison import clustered_se
 from ..rows import Row
 from ..verdict import Verdict
-from .cluster_bootstrap import ONE_GROUP, cells_of, mean_over_rows
 from .noise import Noise
 
 NO_PAIR = "no row was answered twice"
@@ -204,11 +205,12 @@ def mean_kappa(decisions: FloatArray, groups: IntArray) -> Estimate:
     cell_of = np.stack([2 * patterns[:, i] + patterns[:, j] for i, j in pairs], axis=1)
     membership = np.eye(4)[cell_of].reshape(len(patterns), -1)
     statistic = partial(_kappas, membership)
-    cells = cells_of(code.ravel(), len(patterns), groups)
+    cells = Cells(code=code.ravel(), size=len(patterns), groups=shared_codes(groups))
     value = float(statistic(cells.counts[None].astype(np.float64))[0])
     if not math.isfinite(value):
         return Estimate.undefined(n, ONE_DECISION)
-    return Estimate.of(value, bootstrap({"kappa": statistic}, cells)["kappa"], n, missing=ONE_GROUP)
+    intervals = jackknife_intervals({"kappa": statistic}, cells, bounds={"kappa": SIGNED})
+    return Estimate.of(value, intervals["kappa"], n, missing=ONE_UNIT)
 
 
 def _kappas(membership: FloatArray, counts: FloatArray) -> FloatArray:

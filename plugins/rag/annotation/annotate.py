@@ -19,8 +19,8 @@ import numpy as np
 
 from ....judges.errors import InputError
 from ....judges.judged_dataset import BoolArray, FloatArray, IntArray
-from ....judges.metrics import Estimate
-from ....judges.reliability.cluster_bootstrap import bootstrap_groups
+from ....judges.metrics import Cells, Estimate, jackknife_intervals
+from ....judges.metrics.delta import ONE_UNIT
 from ....judges.retrieval import Retriever, rank
 from ....judges.rows import Dataset, Row
 from ....judges.scale import OutputScale
@@ -195,7 +195,6 @@ def estimate_from_sample(
     queries: IntArray,
     *,
     documents: int,
-    seed: int = 0,
 ) -> SampleEstimates:
     """Estimate from a sample of pairs what the retriever's top k misses in the whole corpus.
 
@@ -208,7 +207,6 @@ def estimate_from_sample(
         inclusion: The chance with which it was drawn; shape (n,).
         queries: Codes 0..G-1; shape (n,).
         documents: Size of the corpus.
-        seed: Of the resamples, which draw queries.
     """
     n = len(relevant)
     if n == 0:
@@ -216,7 +214,7 @@ def estimate_from_sample(
         return SampleEstimates(recall=undefined, relevant_per_query=undefined)
     weight = 1.0 / inclusion
     parts = (weight * (inside & relevant), weight * relevant, weight)
-    # Per query, so that a resample of queries is one matrix product; shape (queries, 3).
+    # Per query, so that leaving one out is a matrix product; shape (queries, 3).
     sums = np.stack([np.bincount(queries, weights=part) for part in parts], axis=1)
 
     def recall(counts: FloatArray) -> FloatArray:
@@ -229,9 +227,18 @@ def estimate_from_sample(
         return documents * relevant_sum / weights
 
     statistics = {"recall": recall, "per_query": per_query}
-    estimates = bootstrap_groups(
-        statistics, len(sums), n=n, missing="no sampled pair is relevant", seed=seed
-    )
+    # Each query is a cell of its own.
+    cells = Cells(code=np.arange(len(sums)), size=len(sums))
+    bounds = {"per_query": (0.0, float(documents))}
+    intervals = jackknife_intervals(statistics, cells, bounds=bounds)
+    estimates: dict[str, Estimate] = {}
+    for name, statistic in statistics.items():
+        value = float(statistic(np.ones((1, len(sums))))[0])
+        estimates[name] = (
+            Estimate.of(value, intervals[name], n, missing=ONE_UNIT)
+            if np.isfinite(value)
+            else Estimate.undefined(n, "no sampled pair is relevant")
+        )
     return SampleEstimates(recall=estimates["recall"], relevant_per_query=estimates["per_query"])
 
 

@@ -155,7 +155,7 @@ def test_alpha_equals_the_krippendorff_package(units: list[list[float | None]]) 
     kept = ratings[:, np.isfinite(ratings).sum(0) >= 2]
     distinct = len(np.unique(kept[np.isfinite(kept)]))
     for level in LEVELS:
-        found = krippendorff_alpha(ratings, level, resamples=20)
+        found = krippendorff_alpha(ratings, level)
         assert found.n == kept.shape[1]
         if distinct < 2:
             assert found.value is None
@@ -177,7 +177,7 @@ def test_a_table_of_two_raters_gives_what_their_ratings_give(rows: list[tuple[in
     np.add.at(table, tuple(ratings.astype(int)), 1)
     for level in LEVELS:
         together = alpha_of_tables(np.stack([table, 2 * table, np.eye(4)]), level=level)
-        alone = krippendorff_alpha(ratings, level, resamples=2).value
+        alone = krippendorff_alpha(ratings, level).value
         assert together.shape == (3,)
         assert together[2] == pytest.approx(1.0)
         if alone is None:
@@ -186,8 +186,10 @@ def test_a_table_of_two_raters_gives_what_their_ratings_give(rows: list[tuple[in
             assert together[0] == pytest.approx(alone, abs=1e-12)
 
 
-def test_the_interval_is_a_bootstrap_of_units_and_of_groups_of_units() -> None:
-    """Drawing units one by one gives the same interval; units that come in copies widen it."""
+def test_the_interval_is_as_wide_as_a_bootstrap_of_units_or_of_groups_of_units() -> None:
+    """Drawing units one by one gives about the same interval; units that come in copies widen
+    it.
+    """
     rng = np.random.default_rng(5)
     truth = rng.integers(0, 4, 120)
     ratings = np.array(
@@ -203,7 +205,7 @@ def test_the_interval_is_a_bootstrap_of_units_and_of_groups_of_units() -> None:
         for _ in range(400)
     ]
     assert (found.low, found.high) == pytest.approx(
-        tuple(np.quantile(draws, (0.025, 0.975))), abs=0.025
+        tuple(np.quantile(draws, (0.025, 0.975))), abs=0.04
     )
     copies = np.repeat(ratings, 4, axis=1)
     apart = krippendorff_alpha(copies, "ordinal")

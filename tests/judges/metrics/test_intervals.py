@@ -13,11 +13,9 @@ from judgewright.judges.metrics import (
     BINARY_METRICS,
     Cells,
     Estimate,
-    bootstrap,
     influence_se,
     jackknife,
     left_out_se,
-    percentile_interval,
     score_interval,
     share_interval,
     t_quantile,
@@ -28,42 +26,6 @@ from judgewright.judges.metrics import (
 
 def _on_tables(name: str, counts: FloatArray) -> FloatArray:
     return BINARY_METRICS[name](counts.reshape(-1, 2, 2))
-
-
-def _share_of_cell_1(counts: FloatArray) -> FloatArray:
-    return counts[:, 1] / counts.sum(1)
-
-
-def _normal(interval: tuple[float, float] | None) -> tuple[float, float]:
-    assert interval is not None
-    low, high = interval
-    return (low + high) / 2, (high - low) / (2 * 1.959964)
-
-
-def test_resampled_groups_give_the_cluster_robust_standard_error() -> None:
-    """The linearised variance of a ratio of group sums, sum((y_g - m n_g)^2) / n^2, is met."""
-    rng = np.random.default_rng(5)
-    sizes = rng.integers(1, 9, 300)
-    groups = np.repeat(np.arange(300), sizes)
-    code = (rng.random(len(groups)) < np.repeat(rng.random(300), sizes)).astype(np.int64)
-    mean = code.mean()
-    residual = np.bincount(groups, code) - mean * sizes
-    robust = np.sqrt((residual**2).sum()) / len(code)
-    naive = np.sqrt(mean * (1 - mean) / len(code))
-    cells = Cells(code=code, size=2, groups=groups)
-    _, se = _normal(bootstrap({"mean": _share_of_cell_1}, cells, resamples=8000)["mean"])
-    assert se == pytest.approx(robust, rel=0.06)
-    assert se > 1.3 * naive
-
-
-def test_a_statistic_mostly_undefined_has_no_interval() -> None:
-    """One positive in a thousand rows is absent from over a third of the resamples; none at all
-    from all.
-    """
-    assert percentile_interval(np.array([np.nan, np.nan, 1.0])) is None
-    assert percentile_interval(np.array([np.nan, 0.0, 1.0])) is not None
-    cells = Cells(code=np.zeros(50, np.int64), size=4)
-    assert bootstrap({"recall": partial(_on_tables, "recall")}, cells)["recall"] is None
 
 
 def test_wilson_has_no_answer_without_rows_and_stays_inside_one() -> None:

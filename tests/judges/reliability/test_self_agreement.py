@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import bootstrap
 from sklearn.metrics import cohen_kappa_score, f1_score
 
 from judgewright.judges import (
@@ -20,7 +19,6 @@ from judgewright.judges import (
 from judgewright.judges.metrics import clustered_se, influence
 from judgewright.judges.reliability import (
     Noise,
-    bootstrap_groups,
     minimum_detectable_change,
     noise_note,
     retest,
@@ -168,40 +166,6 @@ def test_the_note_names_the_strongest_basis_and_only_where_it_is_true() -> None:
         "the gain you ask for (0.010) is below the noise (0.014: rows)"
     )
     assert noise_note("f1", 0.013, small, other) is None
-
-
-def test_a_statistic_of_group_sums_has_scipys_interval() -> None:
-    """A ratio of two sums over sixty groups, against SciPy's percentile bootstrap of pairs of
-    sums.
-    """
-    rng = np.random.default_rng(4)
-    sums = np.stack([rng.poisson(5, 60), 5 + rng.poisson(5, 60)], axis=1).astype(np.float64)
-
-    def ratio(counts: np.ndarray) -> np.ndarray:
-        top, bottom = np.moveaxis(counts @ sums, -1, 0)
-        return top / bottom
-
-    found = bootstrap_groups({"ratio": ratio}, 60, n=600, missing="none")["ratio"]
-    theirs = bootstrap(
-        (sums[:, 0], sums[:, 1]),
-        lambda a, b, axis: a.sum(axis) / b.sum(axis),
-        paired=True,
-        method="percentile",
-        n_resamples=4000,
-        rng=np.random.default_rng(0),
-    ).confidence_interval
-    assert found.value == pytest.approx(sums[:, 0].sum() / sums[:, 1].sum())
-    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=0.01)
-
-
-def test_one_group_shows_no_spread_and_nan_is_undefined() -> None:
-    """A value without an interval, and no value, each with its reason."""
-    found = bootstrap_groups(
-        {"one": lambda c: c[:, 0], "none": lambda c: c[:, 0] * np.nan}, 1, n=5, missing="gone"
-    )
-    assert (found["one"].value, found["one"].low) == (1.0, None)
-    assert "two" in found["one"].reason
-    assert (found["none"].value, found["none"].reason) == (None, "gone")
 
 
 def test_rows_without_a_group_are_their_own() -> None:
