@@ -1,8 +1,9 @@
 """What a run writes to its journal: one class for each kind of event, one reader and one writer.
 
-A journal stores an event as its kind and a JSON object. Where a class has another name for a field
-than the journal, or the journal had another one (`was`), the field's metadata says so.
-A field that came later says in which format it came and what its absence means, so that runs of
+A journal stores an event as its kind and a JSON object. A field whose default is None is left out
+where it is None, and a field of a class below holds its objects. Where a class has another name for
+a field than the journal, or the journal had another one (`was`), the field's metadata says so. A
+field that came later says in which format it came and what its absence means, so that runs of
 earlier versions are read like those of today.
 """
 
@@ -29,10 +30,12 @@ Json = Mapping[str, Any]
 
 E = TypeVar("E", bound="RunEvent")
 
-_OMIT: Mapping[str, Any] = {"omit": True}
-"""Metadata of a field that the payload does not have where it is None."""
 _REST: Mapping[str, Any] = {"rest": True}
 """Metadata of a field that holds every entry of the payload that no other field is named after."""
+_FLAT: Mapping[str, Any] = {"flat": True}
+"""Metadata of a field whose own fields stand among those of the payload."""
+_LATER: Mapping[str, Any] = {"since": 2, "earlier": None}
+"""Metadata of a field that format 1 does not have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +55,12 @@ class StatedObjective:
     text: str
     read_as: str
     target: str
-    guards: tuple[Guard, ...] = field(metadata={"of": Guard})
+    guards: tuple[Guard, ...]
     notes: tuple[str, ...]
-    direction: str | None = field(default=None, metadata=_OMIT)
+    direction: str | None = None
     """Kept with a question to the gate."""
-    floors: tuple[Floor, ...] | None = field(default=None, metadata={"of": Floor, **_OMIT})
-    slice: str | None = field(default=None, metadata=_OMIT)
+    floors: tuple[Floor, ...] | None = None
+    slice: str | None = None
 
     def objective(self) -> Objective:
         """Return it as it was read, in whichever version."""
@@ -97,7 +100,7 @@ class Started(RunEvent):
     parts: tuple[str, ...]
     candidates: int
     unguided: bool
-    objective: StatedObjective = field(metadata={"of": StatedObjective})
+    objective: StatedObjective
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +115,7 @@ class RowsSplit(RunEvent):
     seals: Mapping[str, str]
     """Content hashes of the sealed parts, `holdout` and `final`."""
     notes: tuple[str, ...]
-    next_look: Json | None = field(default=None, metadata={"stored": "volatile", **_OMIT})
+    next_look: Json | None = field(default=None, metadata={"stored": "volatile"})
     """The number of the gate's look and its alpha, as the ledger counted them when the rows were
     split.
     """
@@ -137,14 +140,12 @@ class SliceChosen(RunEvent):
     why: str
     slices: tuple[Json, ...] = field(metadata={"stored": "found"})
     """Each slice that the search found, as `FoundSlice.to_json` writes it, with `why_no_target`."""
-    metric: str | None = field(default=None, metadata=_OMIT)
-    judge_outputs: tuple[Json, ...] | None = field(default=None, metadata=_OMIT)
-    skipped_columns: Mapping[str, str] | None = field(
-        default=None, metadata={"stored": "left_out", **_OMIT}
-    )
+    metric: str | None = None
+    judge_outputs: tuple[Json, ...] | None = None
+    skipped_columns: Mapping[str, str] | None = field(default=None, metadata={"stored": "left_out"})
     """Columns that were not searched, each with the reason."""
-    notes: tuple[str, ...] | None = field(default=None, metadata=_OMIT)
-    evidence: str | None = field(default=None, metadata={"was": "standing", **_OMIT})
+    notes: tuple[str, ...] | None = None
+    evidence: str | None = field(default=None, metadata={"was": "standing"})
     """How sure the chosen slice is; None where none was searched for or found, and in older runs.
     """
 
@@ -175,7 +176,7 @@ class LossFrozen(RunEvent):
     version: str
     refusals: tuple[str, ...]
     cost_table: tuple[Json, ...]
-    slices: Mapping[str, str] | None = field(default=None, metadata=_OMIT)
+    slices: Mapping[str, str] | None = None
     """The saved slices that it names, with their predicates."""
 
 
@@ -194,24 +195,22 @@ class ProposalRecord:
     """A proposal and what became of it; what it did not come to is None."""
 
     result: str = field(metadata={"since": 2, "earlier": "not tried"})
-    gradient: str | None = field(default=None, metadata=_OMIT)
-    version: str | None = field(default=None, metadata=_OMIT)
-    criteria: str | None = field(default=None, metadata=_OMIT)
-    note: str | None = field(default=None, metadata=_OMIT)
-    reason: str | None = field(default=None, metadata=_OMIT)
+    gradient: str | None = None
+    version: str | None = None
+    criteria: str | None = None
+    note: str | None = None
+    reason: str | None = None
     """Why there is no proposal."""
-    violations: tuple[Violation, ...] | None = field(
-        default=None, metadata={"of": Violation, **_OMIT}
-    )
-    role: str | None = field(default=None, metadata=_OMIT)
-    parent: str | None = field(default=None, metadata=_OMIT)
+    violations: tuple[Violation, ...] | None = None
+    role: str | None = None
+    parent: str | None = None
     """Version of the prompt that it was made from; None for the step's current one."""
-    validation_rows: int | None = field(default=None, metadata=_OMIT)
+    validation_rows: int | None = None
     """How many it was judged on: rows that it was not written from; validation rows in runs of
     earlier versions."""
-    tried: Json | None = field(default=None, metadata=_OMIT)
+    tried: Json | None = None
     """What it did on training rows, in runs of earlier versions."""
-    loss: float | None = field(default=None, metadata=_OMIT)
+    loss: float | None = None
     """On these rows."""
     metrics: Mapping[str, float | None] = field(default_factory=dict, metadata=_REST)
 
@@ -233,21 +232,19 @@ class StepTaken(RunEvent):
     rows: tuple[str, ...]
     """Ids of the rows that the brief was written from."""
     batch_loss: float
-    arm: str | None = field(default=None, metadata=_OMIT)
+    arm: str | None = None
     """Who writes; None in runs of earlier versions, which had one proposer."""
-    fold: int | None = field(default=None, metadata=_OMIT)
+    fold: int | None = None
     """From 1; None where all open rows are written from."""
-    quoted: tuple[str, ...] | None = field(default=None, metadata=_OMIT)
+    quoted: tuple[str, ...] | None = None
     """Ids of the training rows that the brief showed, in runs of earlier versions."""
-    proposal: ProposalRecord = field(metadata={"flat": ProposalRecord})
+    proposal: ProposalRecord = field(metadata=_FLAT)
     """The one that came farthest."""
-    others: tuple[ProposalRecord, ...] | None = field(
-        default=None, metadata={"of": ProposalRecord, **_OMIT}
-    )
+    others: tuple[ProposalRecord, ...] | None = None
     """Further ones of a step, in runs of earlier versions; so are the races below."""
-    trial: Json | None = field(default=None, metadata=_OMIT)
-    race: Json | None = field(default=None, metadata=_OMIT)
-    volatile: Json | None = field(default=None, metadata=_OMIT)
+    trial: Json | None = None
+    race: Json | None = None
+    volatile: Json | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,12 +274,12 @@ class ChancesReckoned(RunEvent):
     candidates: tuple[Json, ...]
     """Each: `version` (None where it is yet to be written from all rows), its own `rule` or None,
     the fields of `Chance`, and in runs of today `arm` and `steps`."""
-    folds: int | None = field(default=None, metadata=_OMIT)
-    writing: Mapping[str, float] | None = field(default=None, metadata=_OMIT)
+    folds: int | None = None
+    writing: Mapping[str, float] | None = None
     """By metric, the standard deviation between two writings of the chosen arm."""
-    own: Json | None = field(default=None, metadata=_OMIT)
+    own: Json | None = None
     """The fields of `Chance` for the prompt that was written from all open rows."""
-    optimism: Mapping[str, float] | None = field(default=None, metadata=_OMIT)
+    optimism: Mapping[str, float] | None = None
     """By metric, by how much more the arm's prompts change the rows that they were written from."""
 
     @property
@@ -299,7 +296,7 @@ class BestCandidate(RunEvent):
     version: str | None
     prompt: str | None
     """As YAML."""
-    rule: Json | None = field(default=None, metadata=_OMIT)
+    rule: Json | None = None
     """A rule of its own that decides for it, as `DecisionRule.to_json` writes it, with its version.
     """
 
@@ -319,9 +316,9 @@ class GuardRecord:
     change: Json | None
     low: float | None
     state: str
-    p: float | None = field(metadata={"since": 2, "earlier": None})
-    worst_low: float | None = field(metadata={"since": 2, "earlier": None})
-    high: float | None = field(default=None, metadata=_OMIT)
+    p: float | None = field(metadata=_LATER)
+    worst_low: float | None = field(metadata=_LATER)
+    high: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -334,7 +331,7 @@ class FloorRecord:
     low: float | None
     state: str
     worst_low: float | None
-    high: float | None = field(default=None, metadata=_OMIT)
+    high: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -342,7 +339,7 @@ class Evidence:
     """What a decision of the gate rests on; see `Decision`. Changes are as `Change` has them."""
 
     target: Json | None
-    guards: tuple[GuardRecord, ...] = field(metadata={"of": GuardRecord})
+    guards: tuple[GuardRecord, ...]
     slice_change: Json | None
     alpha: float
     look: int
@@ -353,17 +350,13 @@ class Evidence:
     rows_needed: int | None
     simulated: bool
     veto: str | None
-    groups_needed: int | None = field(metadata={"since": 2, "earlier": None})
-    target_worst: Json | None = field(metadata={"since": 2, "earlier": None})
+    groups_needed: int | None = field(metadata=_LATER)
+    target_worst: Json | None = field(metadata=_LATER)
     unanswered: int = field(metadata={"since": 2, "earlier": 0})
     asked_again: tuple[Json, ...] = field(metadata={"since": 2, "earlier": ()})
-    floors: tuple[FloorRecord, ...] | None = field(
-        default=None, metadata={"of": FloorRecord, **_OMIT}
-    )
-    equal_gain: Json | None = field(default=None, metadata=_OMIT)
-    estimated: Mapping[str, Json] | None = field(
-        default=None, metadata={"was": "believed", **_OMIT}
-    )
+    floors: tuple[FloorRecord, ...] | None = None
+    equal_gain: Json | None = None
+    estimated: Mapping[str, Json] | None = field(default=None, metadata={"was": "believed"})
     """By metric, the `change` that was estimated from the open rows before the look, with its
     `error`.
     """
@@ -376,7 +369,7 @@ class DecisionRecord:
     accepted: bool
     outcome: str
     reason: str
-    evidence: Evidence | None = field(default=None, metadata={"flat": Evidence, **_OMIT})
+    evidence: Evidence | None = field(default=None, metadata=_FLAT)
     """None where there was no candidate to decide about."""
 
 
@@ -385,7 +378,7 @@ class GateDecided(RunEvent):
     """The gate decided about the best candidate, on the holdout."""
 
     kind = "decision"
-    decision: DecisionRecord = field(metadata={"flat": DecisionRecord})
+    decision: DecisionRecord = field(metadata=_FLAT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -396,18 +389,18 @@ class ThresholdTuned(RunEvent):
     """
 
     kind = "threshold"
-    reason: str | None = field(default=None, metadata=_OMIT)
-    metric: str | None = field(default=None, metadata=_OMIT)
-    n: int | None = field(default=None, metadata=_OMIT)
-    simulated: bool | None = field(default=None, metadata=_OMIT)
-    rules: Mapping[str, Json] | None = field(default=None, metadata=_OMIT)
+    reason: str | None = None
+    metric: str | None = None
+    n: int | None = None
+    simulated: bool | None = None
+    rules: Mapping[str, Json] | None = None
     """`old` and `before`, the one in force and the best one, as `DecisionRule.to_json` writes them,
     with versions.
     """
-    at_old: Mapping[str, Json | None] | None = field(default=None, metadata=_OMIT)
-    retuned: Mapping[str, Json | None] | None = field(default=None, metadata=_OMIT)
+    at_old: Mapping[str, Json | None] | None = None
+    retuned: Mapping[str, Json | None] | None = None
     """The change of each metric of the objective, cross-fitted."""
-    notes: tuple[str, ...] | None = field(default=None, metadata=_OMIT)
+    notes: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -417,7 +410,7 @@ class MeasuredSide:
     pooled: Json
     by: Mapping[str, Json]
     """By the values of a column."""
-    final: Json | None = field(default=None, metadata=_OMIT)
+    final: Json | None = None
     """On the final rows, where they were opened."""
 
 
@@ -435,10 +428,10 @@ class Remeasured(RunEvent):
     includes_sealed_rows: bool = field(
         metadata={"since": 2, "earlier": lambda payload: "after" in payload}
     )
-    before: MeasuredSide = field(metadata={"of": MeasuredSide})
-    after: MeasuredSide | None = field(default=None, metadata={"of": MeasuredSide, **_OMIT})
-    final_change: Json | None = field(default=None, metadata=_OMIT)
-    final_note: str | None = field(default=None, metadata=_OMIT)
+    before: MeasuredSide
+    after: MeasuredSide | None = None
+    final_change: Json | None = None
+    final_note: str | None = None
     """Which final rows a bank of decided cases took out."""
 
     @property
@@ -463,11 +456,11 @@ class Reviewed(RunEvent):
     version: str | None
     prompt: str | None
     """The exact text that was decided about, as YAML."""
-    hunks: tuple[int, ...] | None = field(default=None, metadata=_OMIT)
+    hunks: tuple[int, ...] | None = None
     """Numbers of the hunks that were taken, where not all were."""
-    of: int | None = field(default=None, metadata=_OMIT)
+    of: int | None = None
     """How many hunks there are."""
-    gated: str | None = field(default=None, metadata=_OMIT)
+    gated: str | None = None
     """The run in which the gate decided about these hunks."""
 
 
@@ -478,7 +471,7 @@ class HunksRefused(RunEvent):
     kind = "refused"
     hunks: tuple[int, ...]
     version: str
-    violations: tuple[Violation, ...] = field(metadata={"of": Violation})
+    violations: tuple[Violation, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -492,7 +485,7 @@ class GateAnswered(RunEvent):
     rows: int
     groups: int
     notes: tuple[str, ...]
-    objective: StatedObjective = field(metadata={"of": StatedObjective})
+    objective: StatedObjective
     slice: str
     """A predicate; empty for all rows."""
     exclude: tuple[str, ...]
@@ -500,15 +493,15 @@ class GateAnswered(RunEvent):
     model: str | None
     """None where verdicts were read from files."""
     simulated: bool
-    decision: DecisionRecord = field(metadata={"of": DecisionRecord})
-    rechecks: str | None = field(default=None, metadata=_OMIT)
+    decision: DecisionRecord
+    rechecks: str | None = None
     """The run whose decision was made again on another model."""
-    gated_on: str | None = field(default=None, metadata=_OMIT)
+    gated_on: str | None = None
     """The model of that run."""
-    of: str | None = field(default=None, metadata=_OMIT)
+    of: str | None = None
     """The run whose hunks were composed."""
-    hunks: tuple[int, ...] | None = field(default=None, metadata=_OMIT)
-    flips: Json | None = field(default=None, metadata=_OMIT)
+    hunks: tuple[int, ...] | None = None
+    flips: Json | None = None
     """Where labels of flips decided: the evidence, as `FlipDecision.to_json` writes it."""
 
 
@@ -542,21 +535,14 @@ class JudgeMeasured(RunEvent):
     """What else was asked, by name: repeats, annotators, planted instructions."""
     notes: tuple[str, ...]
     summary: Json | None = None
-    """What is said first of it; None of a ranking, and of earlier versions."""
+    """What is said first of it; None in earlier versions."""
 
 
 KINDS: Mapping[str, type[RunEvent]] = {
     event.kind: event
     for event in (
         *(Started, RowsSplit, Benchmarked, SliceChosen, LossFrozen, SearchStarted, StepTaken),
-        *(
-            ChancesReckoned,
-            BestCandidate,
-            GateDecided,
-            ThresholdTuned,
-            Remeasured,
-            Reviewed,
-        ),
+        *(ChancesReckoned, BestCandidate, GateDecided, ThresholdTuned, Remeasured, Reviewed),
         *(HunksRefused, GateAnswered, JudgeMeasured),
     )
 }

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 import tarfile
-from dataclasses import MISSING, fields
+from dataclasses import MISSING
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgewright.judges.errors import WorkspaceError
+from judgewright.optimize.event_fields import own_fields
 from judgewright.optimize.events import (
     FORMAT,
     KINDS,
@@ -37,26 +38,26 @@ JSON = st.recursive(
 def payloads(draw: st.DrawFn, cls: type[Any]) -> dict[str, Any]:
     """A payload that a class may have written."""
     payload: dict[str, Any] = {}
-    for field in fields(cls):
+    for field, part in own_fields(cls):
         about = field.metadata
-        optional = "omit" in about
-        if field.name == "format" or (optional and draw(st.booleans())):
+        optional = field.default is None
+        if optional and draw(st.booleans()):
             continue
         if "rest" in about:
             payload |= draw(
                 st.dictionaries(st.text("xyz", min_size=9, max_size=12), JSON, max_size=3)
             )
         elif "flat" in about:
-            payload |= draw(payloads(about["flat"]))
+            payload |= draw(payloads(part))
         else:
-            payload[about.get("stored", field.name)] = draw(_value(field, optional=optional))
+            payload[about.get("stored", field.name)] = draw(_value(field, part, optional=optional))
     return payload
 
 
-def _value(field: Any, *, optional: bool) -> st.SearchStrategy[Any]:
-    if "of" in field.metadata:
-        part = payloads(field.metadata["of"])
-        return st.lists(part, max_size=2) if str(field.type).startswith("tuple") else part
+def _value(field: Any, part: Any, *, optional: bool) -> st.SearchStrategy[Any]:
+    if part is not None:
+        object = payloads(part)
+        return st.lists(object, max_size=2) if str(field.type).startswith("tuple") else object
     assert field.default is MISSING or field.default is None
     return JSON.filter(lambda value: value is not None) if optional else JSON
 
