@@ -1,7 +1,7 @@
 from .axioms import axiom_faults, check_axioms
 from .class_names import ClassNames
-from .classes import Classes, ClassOutcomes
-from .costs import class_costs, cost_table
+from .classes import Classes
+from .costs import cost_table, outcome_costs
 from .expression import FUNCTIONS, NAMES, Expression, compile_expression
 from .grid import Grades
 from .loss import (
@@ -34,7 +34,6 @@ __all__ = [
     "TARGETS",
     "TARGET_SLICE",
     "ClassNames",
-    "ClassOutcomes",
     "Classes",
     "Expression",
     "Floor",
@@ -49,13 +48,13 @@ __all__ = [
     "axiom_faults",
     "check_axioms",
     "check_loss",
-    "class_costs",
     "compile_expression",
     "cost_table",
     "default_loss",
     "loss_request",
     "metric_name",
     "missing_declaration",
+    "outcome_costs",
     "outcome_facts",
     "outcomes_of",
     "parse_loss",

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from ...judges import FloatArray
 from .classes import Classes, ClassGrid
 from .expression import Expression
 from .grid import Grades, Grid
 from .outcomes import PLACES
+
+CONFIDENCES = np.array([0.5, 0.9])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,14 +39,22 @@ class CostRow:
 def outcome_costs(
     expression: Expression, grades: Grades | Classes
 ) -> list[dict[str, Any]]:  # Any: JSON
-    """Return the lines of `cost_table` or `class_costs` as JSON.
+    """Return what each outcome costs, as JSON: the lines of `cost_table`, or for each of people's
+    classes a line with a field for each of the judge's.
 
     Raises:
         LossError: Some cost of the table is outside [0, 1].
     """
-    if isinstance(grades, Classes):
-        return class_costs(expression, grades)
-    return [asdict(row) for row in cost_table(expression, grades)]
+    if isinstance(grades, Grades):
+        return [asdict(row) for row in cost_table(expression, grades)]
+    grid = ClassGrid(confidences=CONFIDENCES, classes=grades)
+    called = [f"called {name}" for name in grades.names]
+    return [
+        {"place": place, "confidence": confidence, "label": name}
+        | dict(zip(called, by_verdict, strict=True))
+        for place, confidence, cost in _costs(expression, grid)
+        for name, by_verdict in zip(grades.names, cost.tolist(), strict=True)
+    ]
 
 
 def cost_table(expression: Expression, grades: Grades) -> list[CostRow]:
@@ -53,55 +65,31 @@ def cost_table(expression: Expression, grades: Grades) -> list[CostRow]:
         LossError: Some cost of the table is outside [0, 1].
     """
     axis = grades.judge_axes()[-1]
-    grid = Grid(confidences=np.array([0.5, 0.9]), people=axis, judge=axis, levels=grades.levels)
-    last = len(axis.ranks) - 1
+    grid = Grid(confidences=CONFIDENCES, people=axis, judge=axis, levels=grades.levels)
     over = int(np.argmax(axis.positive))
     near = over - 1
-    table: list[CostRow] = []
-    for where, m, expression_there in _places(expression):
-        costs = expression_there.evaluate(grid.outcomes()).reshape(grid.shape)
-        for c, confidence in enumerate(grid.confidences.tolist()):
-            cost = costs[c, m]
-            table.append(
-                CostRow(
-                    place=where,
-                    confidence=confidence,
-                    tp=float(cost[last, last]),
-                    fp=float(cost[0, last]),
-                    fn=float(cost[last, 0]),
-                    tn=float(cost[0, 0]),
-                    fp_near=float(cost[near, over]),
-                    fn_near=float(cost[over, near]),
-                )
-            )
-    return table
-
-
-def _places(expression: Expression) -> list[tuple[str, int, Expression]]:
-    """Return each kind of place: its name, whether it is in the slice under repair (0 or 1), what
-    is charged there.
-    """
-    places = [(where, m, expression.given()) for m, where in enumerate(PLACES)]
-    return places + [
-        (f"in slice {name}", 0, expression.given([name])) for name in expression.slices
+    return [
+        CostRow(
+            place=place,
+            confidence=confidence,
+            tp=float(cost[-1, -1]),
+            fp=float(cost[0, -1]),
+            fn=float(cost[-1, 0]),
+            tn=float(cost[0, 0]),
+            fp_near=float(cost[near, over]),
+            fn_near=float(cost[over, near]),
+        )
+        for place, confidence, cost in _costs(expression, grid)
     ]
 
 
-def class_costs(expression: Expression, classes: Classes) -> list[dict[str, Any]]:  # Any: JSON
-    """Return what each of people's classes costs by what the judge calls it, inside and outside the
-    slice at confidence 0.5 and 0.9; a line has a field for each of the judge's classes.
-
-    Raises:
-        LossError: Some cost of the table is outside [0, 1].
-    """
-    grid = ClassGrid(confidences=np.array([0.5, 0.9]), classes=classes)
-    called = [f"called {name}" for name in classes.names]
-    table: list[dict[str, Any]] = []
-    for where, m, expression_there in _places(expression):
+def _costs(
+    expression: Expression, grid: Grid | ClassGrid
+) -> Iterator[tuple[str, float, FloatArray]]:
+    """Yield each kind of place with a confidence, and what the cells cost there."""
+    places = [(name, m, expression.given()) for m, name in enumerate(PLACES)]
+    places += [(f"in slice {name}", 0, expression.given([name])) for name in expression.slices]
+    for place, m, expression_there in places:
         costs = expression_there.evaluate(grid.outcomes()).reshape(grid.shape)
         for c, confidence in enumerate(grid.confidences.tolist()):
-            for label, name in enumerate(classes.names):
-                by_verdict = zip(called, costs[c, m, label].tolist(), strict=True)
-                line = {"place": where, "confidence": confidence, "label": name}
-                table.append(line | dict(by_verdict))
-    return table
+            yield place, confidence, costs[c, m]

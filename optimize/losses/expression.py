@@ -21,7 +21,6 @@ import numpy as np
 import orjson
 
 from ...judges import BoolArray, FloatArray, IntArray, LossError
-from .classes import ClassOutcomes
 from .outcomes import TARGET_SLICE, Outcomes
 
 LANGUAGE = 1
@@ -156,7 +155,7 @@ class Expression:
 
     def evaluate(
         self,
-        outcomes: Outcomes | ClassOutcomes,
+        outcomes: Outcomes,
         slices: Mapping[str, BoolArray] = MappingProxyType({}),
     ) -> FloatArray:
         """Return the loss of each row, shape (n,), each in [0, 1].
@@ -171,7 +170,7 @@ class Expression:
         """
         self.require_slices(slices)
         with np.errstate(all="ignore"):
-            value = _value(self.tree, _Columns.of(outcomes, slices))
+            value = _value(self.tree, outcomes, {**slices, TARGET_SLICE: outcomes.inside})
         values = np.array(np.broadcast_to(value, (len(outcomes),)), np.float64)
         bad = ~((values >= 0.0) & (values <= 1.0))
         if bad.any():
@@ -356,102 +355,80 @@ def _near(name: str, names: Collection[str]) -> str:
     return f"; there are: {', '.join(names)}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Columns:
-    """The rows that an expression is evaluated over."""
+def _number(name: str, rows: Outcomes) -> FloatArray:
+    """Return a column of numbers.
 
-    numbers: Mapping[str, FloatArray]
-    classes: Mapping[str, IntArray]
-    """People's and the judge's class as positions among the names; empty for a judge that decides
-    yes or no.
+    Raises:
+        LossError: The rows have none of this name.
     """
-    names: tuple[str, ...]
-    slices: Mapping[str, BoolArray]
-
-    @classmethod
-    def of(cls, outcomes: Outcomes | ClassOutcomes, slices: Mapping[str, BoolArray]) -> _Columns:
-        if isinstance(outcomes, ClassOutcomes):
-            return cls(outcomes.columns(), outcomes.class_columns(), outcomes.classes, slices)
-        return cls(outcomes.columns(), {}, (), slices)
-
-    def inside(self, name: str) -> FloatArray:
-        """Return 1 for each row of a slice, else 0."""
-        if name == TARGET_SLICE:
-            return self.numbers["in_slice"]
-        return self.slices[name].astype(np.float64)
-
-    def number(self, name: str) -> FloatArray:
-        """Return a column of numbers.
-
-        Raises:
-            LossError: The rows have none of this name.
-        """
-        if name in self.numbers:
-            return self.numbers[name]
-        if name in self.classes:
-            raise LossError(
-                f"{name!r} is a class here and no number; compare it, as in {name} =="
-                f" {self.names[0]!r}"
-            )
-        kind = "chooses among classes" if self.classes else "decides yes or no"
-        names = CLASS_NAMES if self.classes else NAMES
-        raise LossError(f"there is no {name!r} for a judge that {kind}{_near(name, names)}")
-
-    def compared(self, node: ast.Compare) -> FloatArray:
-        """Return 1 where a comparison of classes holds, else 0."""
-        sides = [self._class(side) for side in (node.left, *node.comparators)]
-        same = np.equal(*sides)
-        return (same if isinstance(node.ops[0], ast.Eq) else ~same).astype(np.float64)
-
-    def _class(self, side: ast.expr) -> IntArray:
-        if not self.classes:
-            raise LossError(
-                f"{ast.unparse(side)} is about a class, and this judge decides yes or no"
-            )
-        if isinstance(side, ast.Name):
-            return self.classes[side.id]
-        assert isinstance(side, ast.Constant)
-        name = str(side.value)
-        if name not in self.names:
-            raise LossError(f"{name!r} is no class of this judge{_near(name, self.names)}")
-        return np.asarray(self.names.index(name))
+    if name in rows.numbers:
+        return rows.numbers[name]
+    if name in rows.classes:
+        raise LossError(
+            f"{name!r} is a class here and no number; compare it, as in {name} == {rows.names[0]!r}"
+        )
+    kind = "chooses among classes" if rows.classes else "decides yes or no"
+    names = CLASS_NAMES if rows.classes else NAMES
+    raise LossError(f"there is no {name!r} for a judge that {kind}{_near(name, names)}")
 
 
-def _value(node: ast.expr, columns: _Columns) -> FloatArray:
+def _compared(node: ast.Compare, rows: Outcomes) -> FloatArray:
+    """Return 1 where a comparison of classes holds, else 0."""
+    same = np.equal(*(_class(side, rows) for side in (node.left, *node.comparators)))
+    return (same if isinstance(node.ops[0], ast.Eq) else ~same).astype(np.float64)
+
+
+def _class(side: ast.expr, rows: Outcomes) -> IntArray:
+    if not rows.classes:
+        raise LossError(f"{ast.unparse(side)} is about a class, and this judge decides yes or no")
+    if isinstance(side, ast.Name):
+        return rows.classes[side.id]
+    assert isinstance(side, ast.Constant)
+    name = str(side.value)
+    if name not in rows.names:
+        raise LossError(f"{name!r} is no class of this judge{_near(name, rows.names)}")
+    return np.asarray(rows.names.index(name))
+
+
+def _value(node: ast.expr, rows: Outcomes, slices: Mapping[str, BoolArray]) -> FloatArray:
     """Walk a checked tree; truth is 1.0 and falsehood 0.0, and anything but 0 is true."""
+
+    def value(part: ast.expr) -> FloatArray:
+        return _value(part, rows, slices)
+
     match node:
         case ast.Constant(value=int() | float() as number):
             return np.asarray(number, np.float64)
         case ast.Name(id=name):
-            return columns.number(name)
+            return _number(name, rows)
         case ast.BinOp(left=left, op=op, right=right):
-            return _ARITHMETIC[type(op)](_value(left, columns), _value(right, columns))
+            return _ARITHMETIC[type(op)](value(left), value(right))
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return np.equal(_value(operand, columns), 0.0).astype(np.float64)
+            return np.equal(value(operand), 0.0).astype(np.float64)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return np.negative(_value(operand, columns))
+            return np.negative(value(operand))
         case ast.UnaryOp(operand=operand):
-            return _value(operand, columns)
+            return value(operand)
         case ast.BoolOp(op=op, values=parts):
             join = np.logical_and if isinstance(op, ast.And) else np.logical_or
-            truths = [np.not_equal(_value(part, columns), 0.0) for part in parts]
+            truths = [np.not_equal(value(part), 0.0) for part in parts]
             return functools.reduce(join, truths).astype(np.float64)
-        case ast.Compare() if (columns.classes or _names_class(node)) and _compares_classes(node):
-            return columns.compared(node)
+        case ast.Compare() if (rows.classes or _names_class(node)) and _compares_classes(node):
+            return _compared(node, rows)
         case ast.Compare(left=left, ops=ops, comparators=others):
-            values = [_value(side, columns) for side in (left, *others)]
+            values = [value(side) for side in (left, *others)]
             truths = [
                 _COMPARISONS[type(op)](a, b)
                 for op, a, b in zip(ops, values, values[1:], strict=False)
             ]
             return functools.reduce(np.logical_and, truths).astype(np.float64)
         case ast.IfExp(test=test, body=body, orelse=orelse):
-            chosen = np.not_equal(_value(test, columns), 0.0)
-            return np.where(chosen, _value(body, columns), _value(orelse, columns))
+            chosen = np.not_equal(value(test), 0.0)
+            return np.where(chosen, value(body), value(orelse))
         case ast.Call(func=ast.Name(id="in_slice"), args=[ast.Constant(value=name)]):
-            return columns.inside(str(name))
+            return slices[str(name)].astype(np.float64)
         case ast.Call(func=ast.Name(id=name), args=arguments):
-            return _call(name, [_value(argument, columns) for argument in arguments])
+            return _call(name, [value(argument) for argument in arguments])
     raise LossError(f"{type(node).__name__} is not part of the language")
 
 

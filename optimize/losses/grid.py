@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...judges import BoolArray, FloatArray, LossError, OutputScale
-from .outcomes import PLACES, Outcomes
+from .outcomes import PLACES, Outcomes, first_marked
 
 FINE_RANKS, FEW_RANKS = 101, 11
 CELLS = 400_000
@@ -147,13 +147,12 @@ class Grid:
     def outcomes(self) -> Outcomes:
         """Return a made-up row for every cell."""
         c, m, human, judge = (axis.ravel() for axis in np.indices(self.shape))
-        return Outcomes(
+        return Outcomes.of_grades(
             label=self.people.positive[human].astype(np.float64),
             prediction=self.judge.positive[judge].astype(np.float64),
             label_rank=self.people.ranks[human],
             pred_rank=self.judge.ranks[judge],
             confidence=self.confidences[c],
-            abstained=np.zeros(c.shape),
             n_levels=self.levels or 2,
             inside=m == 1,
         )
@@ -164,13 +163,13 @@ class Grid:
         """
         c, m, end = (axis.ravel() for axis in np.indices((*self.shape[:2], 2)))
         zeros = np.zeros(c.shape)
-        return Outcomes(
+        return Outcomes.of_grades(
             label=end.astype(np.float64),
             prediction=zeros,
             label_rank=self.people.ranks[-end],
             pred_rank=zeros,
             confidence=self.confidences[c],
-            abstained=np.ones(c.shape),
+            abstained=True,
             n_levels=self.levels or 2,
             inside=m == 1,
         )
@@ -179,15 +178,10 @@ class Grid:
         """Describe the first marked cell, with the confidences at which its kind of row is
         marked.
         """
-        first = int(np.argmax(marked.any(axis=0).ravel()))
-        m, human, judge = (int(i) for i in np.unravel_index(first, self.shape[1:]))
-        confidences = self.confidences[marked[:, m, human, judge]]
-        band = f"confidence {confidences[0]:.4g}"
-        if len(confidences) > 1:
-            band += f" to {confidences[-1]:.4g}"
+        (human, judge), where = first_marked(marked, self.confidences)
         return (
             f"people's grade rank {self.people.ranks[human]:g}, judge's {self.judge.ranks[judge]:g}"
-            f" (distance {self.distance[human, judge]:g}), {band}, {PLACES[m]}"
+            f" (distance {self.distance[human, judge]:g}), {where}"
         )
 
 

@@ -27,7 +27,7 @@ from ...judges import (
 )
 from ...judges.notebook_display import html_table
 from .axioms import DECLARATIONS, check_axioms
-from .classes import Classes, ClassOutcomes
+from .classes import Classes
 from .costs import cost_table
 from .expression import MAX_CHARACTERS, Expression, compile_expression
 from .grid import Grades
@@ -247,8 +247,6 @@ def row_losses(
     Raises:
         LossError: Some row's loss is not in [0, 1], or the loss names a slice that is not there.
     """
-    if judged.scale.kind == "choice":
-        return loss.expression.evaluate(ClassOutcomes.of(judged, inside), slices)
     return loss.expression.evaluate(outcomes_of(judged, inside), slices)
 
 

@@ -68,13 +68,12 @@ def one(
     levels: int,
 ) -> float:
     """Cost of a single row, asked for on its own."""
-    rows = Outcomes(
+    rows = Outcomes.of_grades(
         label=np.array([float(human >= first)]),
         prediction=np.array([float(judge >= first)]),
         label_rank=np.array([float(human)]),
         pred_rank=np.array([float(judge)]),
         confidence=np.array([confidence]),
-        abstained=np.zeros(1),
         n_levels=levels,
         inside=np.array([inside]),
     )
@@ -315,17 +314,16 @@ def test_a_loss_accepted_for_a_scale_of_labels_obeys_the_axioms_on_its_grades(
         return
     pairs = list(itertools.product(range(grades), range(levels)))
     people, said = (np.array(side, np.float64) for side in zip(*pairs, strict=True))
-    outcome = Outcomes(
+    outcome = Outcomes.of_grades(
         label=(people >= positive).astype(np.float64),
         prediction=(said >= first).astype(np.float64),
         label_rank=people * (levels - 1) / (grades - 1),
         pred_rank=said,
         confidence=np.full(len(pairs), 0.7),
-        abstained=np.zeros(len(pairs)),
         n_levels=levels,
         inside=np.zeros(len(pairs), np.bool_),
     )
-    costs, right = expression.evaluate(outcome), outcome.label == outcome.prediction
+    costs, right = expression.evaluate(outcome), outcome.numbers["correct"] == 1
     assert costs[right].max() <= costs[~right].min() + 1e-9
     assert costs[~right].min() > 0
 

@@ -25,9 +25,9 @@ from judgewright.optimize.losses import (
     Classes,
     Loss,
     axiom_faults,
-    class_costs,
     compile_expression,
     default_loss,
+    outcome_costs,
     row_losses,
     write_loss,
 )
@@ -167,7 +167,7 @@ def test_any_table_of_costs_can_be_written_and_is_charged_as_written(costs: list
     assert losses(text, [(0, 0), *pairs]) == [0.0, *costs]
     expression = compile_expression(text)
     assert axiom_faults(expression, {}, Classes.of(SCALE, "accuracy_grades")) == ()
-    lines = class_costs(expression, Classes.of(SCALE, "accuracy_grades"))
+    lines = outcome_costs(expression, Classes.of(SCALE, "accuracy_grades"))
     table = {line["label"]: line for line in lines}
     assert table["billing"]["called technical help"] == costs[0]
 

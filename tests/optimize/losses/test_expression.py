@@ -173,13 +173,12 @@ def grid(n: int = 60, seed: int = 0) -> Outcomes:
     """Made-up outcomes of a 0..3 judge with one slice."""
     rng = np.random.default_rng(seed)
     human, judge = rng.integers(0, 4, n), rng.integers(0, 4, n)
-    return Outcomes(
+    return Outcomes.of_grades(
         label=(human >= 2).astype(np.float64),
         prediction=(judge >= 2).astype(np.float64),
         label_rank=human.astype(np.float64),
         pred_rank=judge.astype(np.float64),
         confidence=rng.random(n),
-        abstained=np.zeros(n),
         n_levels=4,
         inside=rng.random(n) < 0.5,
     )
@@ -227,7 +226,7 @@ def grid(n: int = 60, seed: int = 0) -> Outcomes:
 def test_an_expression_means_on_columns_what_it_means_on_one_row(text: str, reference) -> None:
     """Every construct of the language agrees with plain Python arithmetic, row by row."""
     rows = grid()
-    columns = {**rows.columns(), "target": rows.inside}
+    columns = {**rows.numbers, "target": rows.inside}
     expected = [
         float(reference({name: float(column[i]) for name, column in columns.items()}))
         for i in range(len(rows))
@@ -238,7 +237,7 @@ def test_an_expression_means_on_columns_what_it_means_on_one_row(text: str, refe
 def test_a_value_outside_the_range_names_the_rows() -> None:
     """The error counts the bad rows and describes the first one."""
     rows = grid()
-    wrong = int((rows.columns()["fp"] == 1).sum())
+    wrong = int((rows.numbers["fp"] == 1).sum())
     with pytest.raises(
         LossError, match=rf"on {wrong} of 60 rows, for example 5 for: false positive, confidence"
     ):
@@ -288,13 +287,13 @@ def test_a_binary_label_takes_the_outermost_ranks_of_a_graded_judge() -> None:
         BINARY, OutputScale(low=1, high=4, threshold=3), [(0, 1), (0, 4), (1, 3), (1, 2)]
     )
     found = outcomes_of(judged, np.array([True, False, True, False]))
-    assert found.label_rank.tolist() == [0, 0, 3, 3]
-    assert found.pred_rank.tolist() == [0, 3, 2, 1]
-    assert found.columns()["fp"].tolist() == [0, 1, 0, 0]
-    assert found.columns()["fn"].tolist() == [0, 0, 0, 1]
-    assert found.columns()["rank_distance"].tolist() == [0, 3, 1, 2]
-    assert found.confidence.tolist() == [1, 1, 1, 1]
-    assert found.n_levels == 4
+    assert found.numbers["label_rank"].tolist() == [0, 0, 3, 3]
+    assert found.numbers["pred_rank"].tolist() == [0, 3, 2, 1]
+    assert found.numbers["fp"].tolist() == [0, 1, 0, 0]
+    assert found.numbers["fn"].tolist() == [0, 0, 0, 1]
+    assert found.numbers["rank_distance"].tolist() == [0, 3, 1, 2]
+    assert found.numbers["confidence"].tolist() == [1, 1, 1, 1]
+    assert found.numbers["n_levels"].tolist() == [4] * 4
 
 
 def test_equal_scales_keep_their_ranks_exactly() -> None:
@@ -302,14 +301,15 @@ def test_equal_scales_keep_their_ranks_exactly() -> None:
     scale = OutputScale(low=0, high=49, threshold=25)
     judged = table(scale, scale, [(g, 49 - g) for g in range(50)], confidence=0.25)
     found = outcomes_of(judged, np.zeros(50, np.bool_))
-    assert found.label_rank.tolist() == list(range(50))
-    assert found.confidence.tolist() == [0.25] * 50
+    assert found.numbers["label_rank"].tolist() == list(range(50))
+    assert found.numbers["confidence"].tolist() == [0.25] * 50
 
 
 def test_a_probability_scale_ranks_from_zero_to_one() -> None:
     """Without levels the probability itself is the rank."""
     found = outcomes_of(table(BINARY, PROBABILITY, [(1, 0.25)]), np.zeros(1, np.bool_))
-    assert (found.label_rank[0], found.pred_rank[0], found.n_levels) == (1.0, 0.25, 2)
+    names = ("label_rank", "pred_rank", "n_levels")
+    assert [found.numbers[name][0] for name in names] == [1.0, 0.25, 2]
 
 
 def test_membership_of_the_wrong_length_is_refused() -> None:
