@@ -42,7 +42,7 @@ from .goal_setting import set_goal
 from .holdout.bank_rows import without_banked
 from .holdout.decision_record import Decision, final_changes
 from .holdout.gate import gate, open_for_report
-from .holdout.ledger import judge_id, remember_split, split_with_memory
+from .holdout.ledger import judge_id, seen_rows, split_with_memory
 from .holdout.look_counting import LookRequest, requested_look
 from .losses.loss import Loss
 from .losses.objective import Objective
@@ -127,9 +127,9 @@ def split_rows(
     """
     ledger, run_id, allow_opened = services.ledger, services.run_id, settings.allow_opened
     parts = split_with_memory(
-        ledger.memories(), run_id, dataset, settings.shares, allow_opened=allow_opened
+        ledger.history(), run_id, dataset, settings.shares, allow_opened=allow_opened
     )
-    remember_split(ledger, run_id, parts, allow_opened=allow_opened)
+    ledger.remember(seen_rows(run_id, parts), allow_opened=allow_opened)
     request = LookRequest(
         holdout=parts.holdout.content_hash,
         run_id=run_id,

@@ -2,7 +2,7 @@ from .confusable_letters import letters_of
 from .decision_record import Decision
 from .gate import decide
 from .guards import hold_guard
-from .ledger import Ledger, remember_split, split_with_memory
+from .ledger import Ledger, seen_rows, split_with_memory
 from .power import guard_needs, perfect_gain, smallest_gain
 from .row_fingerprints import Overlap, RowFingerprints, row_keys
 from .text_fingerprints import LETTERS, WINDOW, Fingerprints, winnow
@@ -26,8 +26,8 @@ __all__ = [
     "hold_guard",
     "letters_of",
     "perfect_gain",
-    "remember_split",
     "row_keys",
+    "seen_rows",
     "smallest_gain",
     "split_with_memory",
     "winnow",

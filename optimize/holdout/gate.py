@@ -429,7 +429,9 @@ def open_for_report(
             )
             rows += part.open(look).rows
             ledger.conclude(look, outcome=decision.outcome, reason=decision.reason)
-    return replace(parts.train, rows=tuple(rows)), len(ledger.looks(parts.final.content_hash))
+    return replace(parts.train, rows=tuple(rows)), len(
+        ledger.history().looks(parts.final.content_hash)
+    )
 
 
 def unopened(evidence: Evidence) -> Decision:

@@ -206,34 +206,31 @@ class History:
     memories: Sequence[SeenRows] = ()
     measured: Sequence[Measured] = ()
 
+    def memory(self, run_id: str) -> SeenRows | None:
+        """Return what a run has entered of its rows, or None."""
+        return next((one for one in self.memories if one.run_id == run_id), None)
+
+    def record(self, look: Look) -> LookRecord | None:
+        """Return a look's record, or None if it has not been begun."""
+        return next((one for one in self.records if one.look == look), None)
+
+    def looks(self, holdout: str) -> tuple[LookRecord, ...]:
+        """Return every look on a holdout, in order."""
+        return tuple(one for one in self.records if one.look.holdout == holdout)
+
 
 class Ledger(Protocol):
     """Where runs say which rows they see, and looks are entered before the rows are opened."""
-
-    def memories(self) -> Sequence[SeenRows]:
-        """Return what `remember` has entered, in order."""
-        ...
 
     def history(self) -> History:
         """Return all that was entered."""
         ...
 
-    def remember(
-        self,
-        run_id: str,
-        *,
-        open: RowFingerprints,
-        sealed: Mapping[str, RowFingerprints],
-        sides: Sides | None = None,
-        allow_opened: bool = False,
-    ) -> SeenRows:
+    def remember(self, seen: SeenRows, *, allow_opened: bool = False) -> None:
         """Enter, once for a run, which rows it sees and which are sealed to it.
 
         Args:
-            run_id: The run; asking again for it changes nothing.
-            open: The rows anybody in it may look at, such as training and validation.
-            sealed: The rows of each sealed part, by its content hash.
-            sides: Where a split put its groups.
+            seen: What the run sees; asking again for the same run changes nothing.
             allow_opened: Whether sealed parts may hold rows that an earlier run saw; the decision
                 says so.
 
@@ -273,13 +270,9 @@ class Ledger(Protocol):
         """
         ...
 
-    def looks(self, holdout: str) -> tuple[LookRecord, ...]:
-        """Return every look on a holdout, in order."""
-        ...
-
 
 def split_with_memory(
-    memories: Sequence[SeenRows],
+    history: History,
     run_id: str | None,
     dataset: Dataset,
     shares: Sequence[float] | None,
@@ -290,7 +283,7 @@ def split_with_memory(
     """Split rows as a run has split them, or will: groups that were in a part before stay in it.
 
     Args:
-        memories: What the ledger has; see `Ledger.memories`.
+        history: What the ledger has.
         run_id: The run; None for one that is only planned.
         dataset: Its rows.
         shares: See `split_dataset`.
@@ -301,7 +294,7 @@ def split_with_memory(
     Raises:
         InputError: See `split_dataset`.
     """
-    memory = next((memory for memory in memories if memory.run_id == run_id), None)
+    memories, memory = history.memories, history.memory(run_id or "")
     if memory is None:
         placed: Mapping[str, set[Side]] = {} if allow_opened else known_sides(memories, dataset)
         parts = split_dataset(
@@ -322,16 +315,6 @@ def split_with_memory(
     )
 
 
-def remember_split(
-    ledger: Ledger, run_id: str, parts: Splits, *, allow_opened: bool = False
-) -> SeenRows:
-    """Enter a run's split, see `seen_rows` and `Ledger.remember`."""
-    seen = seen_rows(run_id, parts)
-    return ledger.remember(
-        run_id, open=seen.open, sealed=seen.sealed, sides=seen.sides, allow_opened=allow_opened
-    )
-
-
 def seen_rows(run_id: str, parts: Splits) -> SeenRows:
     """Return what a run with this split sees: training and validation are open, holdout and final
     sealed.
@@ -348,6 +331,5 @@ def seen_rows(run_id: str, parts: Splits) -> SeenRows:
         run_id=run_id,
         open=RowFingerprints.of(parts.training, parts.validation, known=groups),
         sealed=sealed,
-        opened={},
         sides=Sides.of(rows, groups, parts.notes),
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...judges import InputError, WorkspaceError
 from .bank_rows import BANKED
@@ -28,7 +28,7 @@ from .ledger import (
     version_of,
 )
 from .row_fingerprints import Overlap, RowFingerprints
-from .sides import SeenRows, Sides
+from .sides import SeenRows
 
 
 def requested_look(history: History, request: LookRequest) -> Look:
@@ -45,7 +45,7 @@ def requested_look(history: History, request: LookRequest) -> Look:
             return record.look
     opened = ""
     alike: list[str] = []
-    memory = find_memory(history.memories, request.run_id)
+    memory = history.memory(request.run_id)
     if memory is not None:
         opened = memory.opened.get(request.holdout, "")
         if request.holdout in memory.alike:
@@ -230,20 +230,7 @@ def _sealed(memories: Iterable[SeenRows], holdout: str) -> RowFingerprints:
     return RowFingerprints()
 
 
-def find_memory(memories: Iterable[SeenRows], run_id: str) -> SeenRows | None:
-    """Return what a run has entered, or None."""
-    return next((memory for memory in memories if memory.run_id == run_id), None)
-
-
-def remember_rows(
-    memories: Sequence[SeenRows],
-    run_id: str,
-    *,
-    open: RowFingerprints,
-    sealed: Mapping[str, RowFingerprints],
-    sides: Sides | None = None,
-    allow_opened: bool,
-) -> SeenRows:
+def remember_rows(memories: Sequence[SeenRows], seen: SeenRows, *, allow_opened: bool) -> SeenRows:
     """Say of each sealed part how many of its rows an earlier run saw; a few that are only much
     alike are let pass.
 
@@ -254,11 +241,9 @@ def remember_rows(
     """
     opened: dict[str, str] = {}
     alike: dict[str, str] = {}
-    for name, rows in sealed.items():
-        if not memories:
-            continue
+    for name, rows in seen.sealed.items() if memories else ():
         overlaps = (
-            _Opened.of_memory(rows, memory, edited_too=sides is None) for memory in memories
+            _Opened.of_memory(rows, memory, edited_too=seen.sides is None) for memory in memories
         )
         worst = max(overlaps, key=lambda one: one.rank)
         if worst.refused:
@@ -273,9 +258,7 @@ def remember_rows(
                 " with --allow-opened the decision says it"
             ),
         )
-    return SeenRows(
-        run_id=run_id, open=open, sealed=dict(sealed), opened=opened, alike=alike, sides=sides
-    )
+    return replace(seen, opened=opened, alike=alike)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -316,11 +299,6 @@ class _Opened:
         )
 
 
-def find_look(records: Sequence[LookRecord], look: Look) -> LookRecord | None:
-    """Return a look's record, or None if it has not been begun."""
-    return next((record for record in records if record.look == look), None)
-
-
 def require_allowed(look: Look, max_looks: int) -> None:
     """Refuse a look beyond the last one.
 
@@ -335,13 +313,17 @@ def require_allowed(look: Look, max_looks: int) -> None:
         )
 
 
-def require_open(records: Sequence[LookRecord], look: Look, outcome: GateOutcome) -> bool:
+def require_open(record: LookRecord | None, look: Look, outcome: GateOutcome) -> bool:
     """Return whether a look is still to be concluded; False when it was, in the same way.
+
+    Args:
+        record: What the ledger has of it.
+        look: The look.
+        outcome: What it is to be concluded with.
 
     Raises:
         WorkspaceError: It was never begun, or was concluded otherwise.
     """
-    record = find_look(records, look)
     named = f"look {look.number} on holdout {look.holdout[:12]}"
     if record is None:
         raise WorkspaceError(f"{named} was never begun; nothing can conclude it")

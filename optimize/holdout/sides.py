@@ -94,10 +94,11 @@ class SeenRows:
     """Which rows a run sees, and which are sealed to it."""
 
     run_id: str
-    open: RowFingerprints
-    sealed: Mapping[str, RowFingerprints]
+    open: RowFingerprints = field(default_factory=RowFingerprints)
+    """The rows anybody in it may look at, such as training and validation."""
+    sealed: Mapping[str, RowFingerprints] = field(default_factory=dict)
     """By the content hash of each sealed part."""
-    opened: Mapping[str, str]
+    opened: Mapping[str, str] = field(default_factory=dict)
     """What is to be said of sealed parts with rows that were open before, by their content hash."""
     alike: Mapping[str, str] = field(default_factory=dict)
     """The same of a few rows that are only much like open rows, and were not refused."""

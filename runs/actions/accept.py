@@ -27,7 +27,7 @@ from ...judges.models import Watch, unwatched
 from ...judges.registry import KeptRule
 from ...optimize import BY_GATE, PhraseIndex, check_candidate
 from ...optimize.events import DecisionRecord, HunksRefused, Reviewed, write_event, write_part
-from ...optimize.holdout.ledger import remember_split
+from ...optimize.holdout.ledger import seen_rows
 from ...optimize.hunks import compose
 from ..config.environment import Environment
 from ..store.banks import keep_banks
@@ -325,9 +325,8 @@ def _put_to_gate(
     duel = replace(Duel.of_run(run, prompt, parts.holdout), purpose=HUNKS)
 
     def answer(own: str) -> tuple[dict[str, Any], ClientStats]:  # Any: JSON
-        remember_split(
-            HoldoutLedger(workspace.database), own, parts, allow_opened=run.config.allow_opened
-        )
+        ledger = HoldoutLedger(workspace.database)
+        ledger.remember(seen_rows(own, parts), allow_opened=run.config.allow_opened)
         return duel.decide(workspace, own, model)
 
     hunks = list(choice.hunks)

@@ -29,7 +29,7 @@ from ...judges.metrics.fitted_rule import Calibrated, Method, calibrate, require
 from ...judges.metrics.reliability_bins import Bin, bins_of_verdicts
 from ...judges.models import Watch, unwatched
 from ...judges.registry import KeptRule
-from ...optimize.holdout.ledger import remember_split, split_with_memory
+from ...optimize.holdout.ledger import seen_rows, split_with_memory
 from ...optimize.options import option
 from ..config.command_options import ModelOptions
 from ..config.environment import Environment
@@ -147,7 +147,7 @@ def run_calibration(
     keep_banks(workspace, prompt)
     prompt = hide_sealed(workspace, prompt)
     ledger = HoldoutLedger(workspace.database)
-    parts = split_with_memory(ledger.memories(), None, dataset, shares)
+    parts = split_with_memory(ledger.history(), None, dataset, shares)
     rows, sealed = parts.validation, int(read_open(workspace, dataset, way="").left_out.sum())
     notes = (*parts.notes, *hidden_notes(prompt))
     if sealed:
@@ -165,7 +165,7 @@ def run_calibration(
     slow_name = None if wanted is None else wanted.cascade
     slow = band = chosen = None
     with start_run_client(workspace, "calibrate", config, models, environment) as (run_id, client):
-        remember_split(ledger, run_id, parts)
+        ledger.remember(seen_rows(run_id, parts))
         if slow_name is not None:
             Cascade(model=slow_name, low=0, high=1)  # an address is refused
             slow = client.second(slow_name)

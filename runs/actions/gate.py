@@ -31,7 +31,7 @@ from ...optimize.holdout.bank_rows import without_banked
 from ...optimize.holdout.gate import unopened
 from ...optimize.holdout.ledger import LookRequest
 from ...optimize.holdout.row_fingerprints import RowFingerprints
-from ...optimize.holdout.sides import known_sides
+from ...optimize.holdout.sides import SeenRows, known_sides
 from ...optimize.settings import require_probability
 from ..config.command_options import JudgeModelOptions
 from ..store.banks import banks_of, hidden_notes, hide_sealed, keep_banks
@@ -214,9 +214,8 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateM
 def _seal(workspace: Workspace, run_id: str, holdout: Dataset, terms: Terms) -> None:
     """Enter that a run decides on these rows."""
     sealed = {holdout.content_hash: RowFingerprints.of(holdout)}
-    HoldoutLedger(workspace.database).remember(
-        run_id, open=RowFingerprints(), sealed=sealed, allow_opened=terms.allow_opened
-    )
+    seen = SeenRows(run_id=run_id, sealed=sealed)
+    HoldoutLedger(workspace.database).remember(seen, allow_opened=terms.allow_opened)
 
 
 def _holdout_of(workspace: Workspace, dataset: Dataset) -> Dataset:
@@ -226,7 +225,7 @@ def _holdout_of(workspace: Workspace, dataset: Dataset) -> Dataset:
     The file that a judge was optimized on holds training rows, on which a later edit of it must not
     be decided.
     """
-    memories = HoldoutLedger(workspace.database).memories()
+    memories = HoldoutLedger(workspace.database).history().memories
     sides = known_sides(memories, dataset)
     open_groups = {name for name, placed in sides.items() if placed - set(SEALED)}
     holdout = {name for name, placed in sides.items() if placed == {"holdout"}}

@@ -47,6 +47,7 @@ from ...optimize.flips import (
 from ...optimize.holdout import RowFingerprints, ask_again, row_keys
 from ...optimize.holdout.ledger import MAX_LOOKS, Look
 from ...optimize.holdout.look_counting import LookRequest, requested_look, require_allowed
+from ...optimize.holdout.sides import SeenRows
 from ..labels.queue import (
     FLIPS,
     JUDGING,
@@ -488,7 +489,8 @@ def _want_look(
     content_hash = hash_rows(row for part in parts for row in part.rows)
     ledger = HoldoutLedger(workspace.database)
     rows = {content_hash: RowFingerprints.of(*parts)}
-    ledger.remember(run_id, open=RowFingerprints(), sealed=rows, allow_opened=allow_opened)
+    seen = SeenRows(run_id=run_id, sealed=rows)
+    ledger.remember(seen, allow_opened=allow_opened)
     request: dict[str, Any] = {"known_as": (), "pair": None, **judges.look}  # Any: JSON
     request |= {"holdout": content_hash, "purpose": "gate", "line": ""}
     look = requested_look(ledger.history(), LookRequest(**request, run_id=run_id))

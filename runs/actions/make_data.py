@@ -210,7 +210,7 @@ def split_file(
     dataset = Dataset.of(raw.rows, labels=scale or infer_raw_scale(raw.rows), name=name_of(path))
     workspace.database.claim()
     enter_sides(workspace, path)
-    memories = HoldoutLedger(workspace.database).memories()
+    memories = HoldoutLedger(workspace.database).history().memories
     placed = known_sides(memories, dataset)
     splits = split_dataset(dataset, shares=shares, seed=seed, placed=placed)
     sides = keep_sides(workspace, splits)

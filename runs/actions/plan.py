@@ -246,13 +246,10 @@ def _case_notes(rates: Mapping[str, _Rate]) -> Iterator[str]:
 
 def _planned(workspace: Workspace, prepared: PreparedRun) -> PlannedRun:
     """Split the rows and read the objective as the run would."""
-    config, remembered = prepared.config, workspace.history().memories
+    config, history = prepared.config, workspace.history()
+    beside = *rows_seen(workspace, prepared.prompt), *sides_beside(Path(config.data))
     parts = split_with_memory(
-        (
-            *remembered,
-            *rows_seen(workspace, prepared.prompt),
-            *sides_beside(Path(config.data)),
-        ),
+        replace(history, memories=(*history.memories, *beside)),
         None,
         prepared.dataset,
         config.shares,

@@ -422,7 +422,7 @@ def split_of_run(workspace: Workspace, run: RunSummary) -> Splits:
     # time.
     merged = run.split is None or run.split.merged > 0
     return split_with_memory(
-        ledger.memories(), run.run_id, config.dataset(), config.shares, near_duplicates=merged
+        ledger.history(), run.run_id, config.dataset(), config.shares, near_duplicates=merged
     )
 
 

@@ -208,9 +208,10 @@ def _looks(workspace: Workspace, run_id: str) -> dict[str, Any]:  # Any: JSON
     request = LookRequest(
         holdout=holdout, run_id="", before=run.before.version, after="", purpose="gate", line=""
     )
-    look = requested_look(ledger.history(), request)
+    history = ledger.history()
+    look = requested_look(history, request)
     remaining = max(0, MAX_LOOKS - look.number + 1)
-    return {"so_far": len(ledger.looks(holdout)), "left": remaining, "next_alpha": look.alpha}
+    return {"so_far": len(history.looks(holdout)), "left": remaining, "next_alpha": look.alpha}
 
 
 def _queue(workspace: Workspace, run_id: str) -> tuple[dict[str, Any], list[RowItem]]:

@@ -13,7 +13,6 @@ from pathlib import Path
 from ...judges import JudgePrompt, WorkspaceError, write_beside
 from ...judges.cases import BANKS, bank_path
 from ...optimize.holdout.bank_rows import bank_fingerprints, rows_of_bank
-from ...optimize.holdout.look_counting import find_memory
 from ...optimize.holdout.sides import SeenRows
 from .ledger import HoldoutLedger
 from .sealed_rows import sealed_rows
@@ -59,7 +58,7 @@ def keep_banks(workspace: Workspace, *prompts: JudgePrompt) -> None:
                 lambda connection, values=values: connection.execute(_KEEP, values)
             ).result()
         for seen in rows_seen(workspace, prompt):
-            HoldoutLedger(workspace.database).remember(seen.run_id, open=seen.open, sealed={})
+            HoldoutLedger(workspace.database).remember(seen)
     banks_of(workspace)
 
 
@@ -68,12 +67,12 @@ def rows_seen(workspace: Workspace, prompt: JudgePrompt) -> tuple[SeenRows, ...]
     them; nothing where it knows them already.
     """
     rows = rows_of_bank(prompt)
-    if rows is None or find_memory(workspace.history().memories, rows.name) is not None:
+    if rows is None or workspace.history().memory(rows.name) is not None:
         return ()
     sealed = sealed_rows(workspace, rows)
     seen = tuple(row for row, out in zip(rows.rows, sealed, strict=True) if not out)
     fingerprints = bank_fingerprints(replace(rows, rows=seen))
-    return (SeenRows(run_id=rows.name, open=fingerprints, sealed={}, opened={}),)
+    return (SeenRows(run_id=rows.name, open=fingerprints),)
 
 
 def hide_sealed(workspace: Workspace, prompt: JudgePrompt) -> JudgePrompt:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
@@ -31,8 +31,6 @@ from ...optimize.holdout.ledger import (
 )
 from ...optimize.holdout.look_counting import (
     LookRequest,
-    find_look,
-    find_memory,
     remember_rows,
     requested_look,
     require_allowed,
@@ -81,35 +79,17 @@ class HoldoutLedger:
         self._max_looks = max_looks
         self._file = database.head_file
 
-    def memories(self) -> Sequence[SeenRows]:
-        """See `Ledger.memories`."""
-        return self.history().memories
-
-    def remember(
-        self,
-        run_id: str,
-        *,
-        open: RowFingerprints,
-        sealed: Mapping[str, RowFingerprints],
-        sides: Sides | None = None,
-        allow_opened: bool = False,
-    ) -> SeenRows:
+    def remember(self, seen: SeenRows, *, allow_opened: bool = False) -> None:
         """See `Ledger.remember`."""
 
-        def decide(connection: Connection, entries: _Entries) -> tuple[SeenRows | None, _Appended]:
-            memories = _history(entries, _Bodies(connection.execute)).memories
-            if find_memory(memories, run_id) is not None:
+        def decide(connection: Connection, entries: _Entries) -> tuple[None, _Appended]:
+            history = _history(entries, _Bodies(connection.execute))
+            if history.memory(seen.run_id) is not None:
                 return None, ()
-            memory = remember_rows(
-                memories, run_id, open=open, sealed=sealed, sides=sides, allow_opened=allow_opened
-            )
-            return memory, (_memory_entry(connection, memory),)
+            memory = remember_rows(history.memories, seen, allow_opened=allow_opened)
+            return None, (_memory_entry(connection, memory),)
 
-        # What was there before is read once more, because the connection of a write is nobody's
-        # when it is over.
-        return self.enter(decide) or next(
-            memory for memory in self.memories() if memory.run_id == run_id
-        )
+        self.enter(decide)
 
     def begin(self, request: LookRequest) -> Look:
         """See `Ledger.begin`."""
@@ -117,7 +97,7 @@ class HoldoutLedger:
         def decide(connection: Connection, entries: _Entries) -> tuple[Look, _Appended]:
             history = _history(entries, _Bodies(connection.execute))
             look = requested_look(history, request)
-            if find_look(history.records, look) is not None:
+            if history.record(look) is not None:
                 return look, ()
             require_allowed(look, self._max_looks)
             return look, ({"entry": "begin", **asdict(look)},)
@@ -129,7 +109,7 @@ class HoldoutLedger:
 
         def decide(connection: Connection, entries: _Entries) -> tuple[None, _Appended]:
             entry: _Json = {"entry": "measured", "version": version, "rows": rows.hash.hex()}
-            entry["looks"] = len(_records(entries))
+            entry["looks"] = len(_looks_of(entries).records)
             if any(entry.items() <= json.loads(content).items() for _, _, content, _ in entries):
                 return None, ()
             prints = _store_rows(connection, rows).get(rows.hash.hex())
@@ -141,18 +121,12 @@ class HoldoutLedger:
         """See `Ledger.conclude`."""
 
         def decide(_: Connection, entries: _Entries) -> tuple[None, _Appended]:
-            if not require_open(_records(entries), look, outcome):
+            if not require_open(_looks_of(entries).record(look), look, outcome):
                 return None, ()
             end = {"entry": "conclude", **asdict(look), "outcome": outcome, "reason": reason}
             return None, (end,)
 
         self.enter(decide)
-
-    def looks(self, holdout: str) -> tuple[LookRecord, ...]:
-        """See `Ledger.looks`."""
-        return tuple(
-            r for r in _records(self._database.read(_ENTRIES)) if r.look.holdout == holdout
-        )
 
     def history(self) -> History:
         """Return all looks, remembered rows and measured prompts, in order.
@@ -257,11 +231,11 @@ def require_mergeable(source: Database, target: Database) -> None:
     """
     for database in (source, target):
         HoldoutLedger(database).verify()
-    there = {record.look: record.outcome for record in _records(target.read(_ENTRIES))}
+    there = {record.look: record.outcome for record in _looks_of(target.read(_ENTRIES)).records}
     differing = [
         f"look {record.look.number} of run {record.look.run_id}: {record.outcome} and"
         f" {there[record.look]}"
-        for record in _records(source.read(_ENTRIES))
+        for record in _looks_of(source.read(_ENTRIES)).records
         if there.get(record.look) is not None and record.outcome not in (None, there[record.look])
     ]
     if differing:
@@ -281,7 +255,7 @@ def merge_ledgers(source: Database, target: Database) -> int:
 
     def decide(_: Connection, entries: _Entries) -> tuple[int, _Appended]:
         identities = {_identity(json.loads(content)) for _, _, content, _ in entries}
-        looks = len(_records(entries))
+        looks = len(_looks_of(entries).records)
         new: list[_Json] = []
         for entry in theirs:
             if (identity := _identity(entry)) in identities:
@@ -334,8 +308,8 @@ def _link(previous: bytes, seq: int, holdout: str, content: str) -> bytes:
     return hashlib.blake2b(previous + body, digest_size=32).digest()
 
 
-def _records(entries: _Entries) -> list[LookRecord]:
-    """Return every look in order, each with its conclusion."""
+def _looks_of(entries: _Entries) -> History:
+    """Read every look in order, each with its conclusion, and nothing else."""
     records: dict[Look, LookRecord] = {}
     for _, _, content, _ in entries:
         entry = json.loads(content)
@@ -346,7 +320,7 @@ def _records(entries: _Entries) -> list[LookRecord]:
         records[look] = LookRecord(
             look=look, outcome=entry.get("outcome"), reason=entry.get("reason")
         )
-    return list(records.values())
+    return History(records=list(records.values()))
 
 
 def _memory_entry(connection: Connection, memory: SeenRows) -> _Json:
@@ -474,7 +448,7 @@ def _history(entries: _Entries, bodies: _Bodies) -> History:
             measured.append(
                 Measured(version=entry["version"], by=entry["by"], rows=rows, looks=entry["looks"]),
             )
-    return History(records=_records(entries), memories=memories, measured=measured)
+    return replace(_looks_of(entries), memories=memories, measured=measured)
 
 
 def _memory(entry: _Json, bodies: _Bodies) -> SeenRows:

@@ -22,7 +22,7 @@ import numpy as np
 from ...judges import BoolArray, Dataset, InputError, JudgedDataset, Verdict
 from ...judges.splits import SEALED
 from ...optimize.holdout.bank_rows import bank_fingerprints
-from ...optimize.holdout.ledger import History, remember_split, split_with_memory
+from ...optimize.holdout.ledger import History, seen_rows, split_with_memory
 from ...optimize.holdout.look_counting import LookRequest, requested_look
 from ...optimize.holdout.row_fingerprints import RowFingerprints, keys_of, row_keys
 from ...optimize.holdout.sides import SeenRows, known_sides
@@ -139,8 +139,8 @@ def seal_first(workspace: Workspace, dataset: Dataset, data: Path | None = None)
     if data is not None:
         enter_sides(workspace, data)
     ledger = HoldoutLedger(workspace.database)
-    parts = split_with_memory(ledger.memories(), None, dataset, None)
-    remember_split(ledger, f"{SEAL_FIRST} ({parts.holdout.content_hash[:12]})", parts)
+    parts = split_with_memory(ledger.history(), None, dataset, None)
+    ledger.remember(seen_rows(f"{SEAL_FIRST} ({parts.holdout.content_hash[:12]})", parts))
 
 
 def read_open(
@@ -206,7 +206,7 @@ def cost_of_measuring(workspace: Workspace, dataset: Dataset, name: str) -> tupl
         for memory in history.memories
         for part in (memory.open, *memory.sealed.values())
     )
-    memory = SeenRows(run_id="", open=RowFingerprints(), sealed={"": rows}, opened={})
+    memory = SeenRows(run_id="", sealed={"": rows}, opened={})
     request = LookRequest(holdout="", run_id="", before="", after="", purpose="gate", line="")
     look = requested_look(replace(history, memories=(*history.memories, memory)), request)
     notes = [
@@ -242,8 +242,8 @@ def seal_of(workspace: Workspace, dataset: Dataset, *, show_all: bool = False, b
     if seal.opened:
         rows = tuple(row for row, inside in zip(dataset.rows, sealed, strict=True) if inside)
         opened = RowFingerprints.of(replace(dataset, rows=rows))
-        ledger = HoldoutLedger(workspace.database)
-        ledger.remember(f"{by} --all ({opened.hash.hex()[:12]})", open=opened, sealed={})
+        seen = SeenRows(run_id=f"{by} --all ({opened.hash.hex()[:12]})", open=opened)
+        HoldoutLedger(workspace.database).remember(seen)
     return seal
 
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ...judges import InputError, Splits
 from ...judges.splits import PARTS
-from ...optimize.holdout.ledger import remember_split, seen_rows
+from ...optimize.holdout.ledger import seen_rows
 from ...optimize.holdout.row_fingerprints import GroupFingerprints, RowFingerprints
 from ...optimize.holdout.sides import PlacedGroup, SeenRows, Sides
 from .ledger import HoldoutLedger
@@ -45,7 +46,8 @@ def keep_sides(workspace: Workspace, parts: Splits) -> str:
             }
             lines.append(json.dumps(line | keys) + "\n")
     body = "".join(sorted(lines))
-    remember_split(HoldoutLedger(workspace.database), _name(body.encode()), parts)
+    ledger = HoldoutLedger(workspace.database)
+    ledger.remember(replace(seen, run_id=_name(body.encode())))
     return body
 
 
@@ -98,6 +100,4 @@ def enter_sides(workspace: Workspace, data: Path) -> None:
         WorkspaceError: The ledger cannot be written.
     """
     for seen in sides_beside(data):
-        HoldoutLedger(workspace.database).remember(
-            seen.run_id, open=seen.open, sealed=seen.sealed, sides=seen.sides, allow_opened=True
-        )
+        HoldoutLedger(workspace.database).remember(seen, allow_opened=True)

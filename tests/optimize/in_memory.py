@@ -3,7 +3,7 @@ stake.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from judgewright.optimize import Event
@@ -18,14 +18,12 @@ from judgewright.optimize.holdout.ledger import (
 )
 from judgewright.optimize.holdout.look_counting import (
     LookRequest,
-    find_look,
-    find_memory,
     remember_rows,
     requested_look,
     require_allowed,
     require_open,
 )
-from judgewright.optimize.holdout.sides import SeenRows, Sides
+from judgewright.optimize.holdout.sides import SeenRows
 from judgewright.optimize.journal import Payload, as_json, require_same
 
 
@@ -70,41 +68,19 @@ class MemoryLedger:
         self._memories: list[SeenRows] = []
         self._measured: list[Measured] = []
 
-    def memories(self) -> Sequence[SeenRows]:
-        """See `Ledger.memories`."""
-        return self._memories
-
     def history(self) -> History:
         """See `Ledger.history`."""
         return History(records=self._records, memories=self._memories, measured=self._measured)
 
-    def remember(
-        self,
-        run_id: str,
-        *,
-        open: RowFingerprints,
-        sealed: Mapping[str, RowFingerprints],
-        sides: Sides | None = None,
-        allow_opened: bool = False,
-    ) -> SeenRows:
+    def remember(self, seen: SeenRows, *, allow_opened: bool = False) -> None:
         """See `Ledger.remember`."""
-        memory = find_memory(self._memories, run_id)
-        if memory is None:
-            memory = remember_rows(
-                self._memories,
-                run_id,
-                open=open,
-                sealed=sealed,
-                sides=sides,
-                allow_opened=allow_opened,
-            )
-            self._memories.append(memory)
-        return memory
+        if self.history().memory(seen.run_id) is None:
+            self._memories.append(remember_rows(self._memories, seen, allow_opened=allow_opened))
 
     def begin(self, request: LookRequest) -> Look:
         """See `Ledger.begin`."""
         look = requested_look(self.history(), request)
-        if find_look(self._records, look) is None:
+        if self.history().record(look) is None:
             require_allowed(look, self._max_looks)
             self._records.append(LookRecord(look=look))
         return look
@@ -118,10 +94,6 @@ class MemoryLedger:
 
     def conclude(self, look: Look, *, outcome: GateOutcome, reason: str) -> None:
         """See `Ledger.conclude`."""
-        if require_open(self._records, look, outcome):
+        if require_open(self.history().record(look), look, outcome):
             position = [record.look for record in self._records].index(look)
             self._records[position] = LookRecord(look=look, outcome=outcome, reason=reason)
-
-    def looks(self, holdout: str) -> tuple[LookRecord, ...]:
-        """See `Ledger.looks`."""
-        return tuple(record for record in self._records if record.look.holdout == holdout)

@@ -196,15 +196,15 @@ def test_what_stood_in_a_bank_is_never_sealed(drawn: tuple[File, list[str]]) -> 
         prompt, origins = foreign_bank(file, rows, ways)
         keep_banks(place, prompt)
         groups = {origin.group for origin in origins if origin is not None}
-        memories = HoldoutLedger(place.database).memories()
+        history = HoldoutLedger(place.database).history()
         parts = split_with_memory(
-            memories, None, dataset(rows), (30, 20, 30, 20), allow_opened=False
+            history, None, dataset(rows), (30, 20, 30, 20), allow_opened=False
         )
         open_groups = {row.group for part in (parts.train, parts.validation) for row in part.rows}
         assert groups <= open_groups
         count = f"{len(groups)} group{'s have' * (len(groups) > 1) or ' has'} stood in a bank"
         assert any(note.startswith(count) for note in parts.notes)
-        for name, sides in known_sides(memories, dataset(rows)).items():
+        for name, sides in known_sides(history.memories, dataset(rows)).items():
             assert not sides & SEALED, name
 
 

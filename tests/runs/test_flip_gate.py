@@ -17,6 +17,7 @@ from judgewright.judges import InputError, Registry, load_dataset
 from judgewright.optimize.flips import FlipDesign
 from judgewright.optimize.holdout import RowFingerprints
 from judgewright.optimize.holdout.ledger import alpha_of_look
+from judgewright.optimize.holdout.sides import SeenRows
 from judgewright.runs.actions import decisions_about, flip_progress, settle_flips
 from judgewright.runs.cli import cli
 from judgewright.runs.demo import write_demo_rows
@@ -203,7 +204,7 @@ def test_rows_that_were_open_or_have_a_label_are_left_out(
     dataset = load_dataset(seen, inputs=PROMPT.inputs, scale=PROMPT.scale, require_labels=False)
     with Workspace(place.root) as workspace:
         HoldoutLedger(workspace.database).remember(
-            "earlier", open=RowFingerprints.of(dataset), sealed={}
+            SeenRows(run_id="earlier", open=RowFingerprints.of(dataset))
         )
     found = ask(place, texts, pool=str(write(tmp_path / "mixed.jsonl", rows)))
     labelled = sum(row["group_id"] in groups[10:20] for row in rows)

@@ -18,6 +18,7 @@ from judgewright.judges.simulated import Server, Simulated, make_app
 from judgewright.judges.simulated.serve import Faults
 from judgewright.optimize.holdout import RowFingerprints, decide
 from judgewright.optimize.holdout.ledger import alpha_of_look
+from judgewright.optimize.holdout.sides import SeenRows
 from judgewright.optimize.losses import read_objective
 from judgewright.runs.actions import gated_on, verification
 from judgewright.runs.demo import write_demo_rows
@@ -355,7 +356,7 @@ def test_rows_a_run_saw_are_no_holdout_unless_that_is_said(
     dataset = load_dataset(rows, inputs=PROMPT.inputs, scale=PROMPT.scale)
     groups = sorted({row.group for row in dataset.rows})[:10]
     tuned = replace(dataset, rows=tuple(row for row in dataset.rows if row.group in groups))
-    HoldoutLedger(place.database).remember("run 7", open=RowFingerprints.of(tuned), sealed={})
+    HoldoutLedger(place.database).remember(SeenRows(run_id="run 7", open=RowFingerprints.of(tuned)))
     changed = rows.with_name("changed.jsonl")
     lines = [json.loads(line) for line in rows.read_text().splitlines()]
     spelt = [

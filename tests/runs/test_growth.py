@@ -80,7 +80,7 @@ def split_of(place: Workspace, result: RunResult) -> Splits:
     """A run's parts, made again."""
     config = result.run.config
     return split_with_memory(
-        HoldoutLedger(place.database).memories(), result.run_id, config.dataset(), config.shares
+        HoldoutLedger(place.database).history(), result.run_id, config.dataset(), config.shares
     )
 
 

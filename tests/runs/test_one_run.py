@@ -80,7 +80,7 @@ def count(place: Workspace) -> tuple[int, int]:
         run.split.seals["holdout"] for one in records if (run := read_run(place, one.run_id)).split
     }
     return len(records), sum(
-        len(HoldoutLedger(place.database).looks(holdout)) for holdout in holdouts
+        len(HoldoutLedger(place.database).history().looks(holdout)) for holdout in holdouts
     )
 
 

@@ -104,8 +104,10 @@ def test_the_last_accept_is_made_again_on_another_model(
             result.run_id,
         )
         assert any("own line" in note for note in found.answer.notes)
-        looks = HoldoutLedger(place.database).looks(
-            result.run.events[1].payload["seals"]["holdout"]
+        looks = (
+            HoldoutLedger(place.database)
+            .history()
+            .looks(result.run.events[1].payload["seals"]["holdout"])
         )
         assert [(r.look.purpose, r.look.line) for r in looks] == [
             ("gate", ""),

@@ -372,7 +372,10 @@ def test_a_column_that_is_not_there_is_refused_before_anything_is_asked(
 def openings(place: Workspace, result: RunResult) -> list[int]:
     """How often a run's holdout and final rows stand in the ledger as opened."""
     seals = next(event.payload["seals"] for event in result.run.events if event.kind == "split")
-    return [len(HoldoutLedger(place.database).looks(seals[part])) for part in ("holdout", "final")]
+    return [
+        len(HoldoutLedger(place.database).history().looks(seals[part]))
+        for part in ("holdout", "final")
+    ]
 
 
 @pytest.mark.slow
@@ -444,11 +447,11 @@ def test_without_an_accept_the_final_rows_stay_sealed_and_nobody_pays_for_them(r
     assert sorted(counts) == [0] * len(parts.final) + [2] * len(parts.holdout)
     everything = next(event.payload for event in journal.events() if event.kind == "everything")
     assert not everything["includes_sealed_rows"]
-    assert everything["final_opened"] == len(ledger.looks(parts.final.content_hash)) == 0
+    assert everything["final_opened"] == len(ledger.history().looks(parts.final.content_hash)) == 0
     for side in ("before", "after"):
         assert everything[side]["pooled"]["n"] == len(open_ids)
         assert "final" not in everything[side]
-    assert len(ledger.looks(parts.holdout.content_hash)) == 1
+    assert len(ledger.history().looks(parts.holdout.content_hash)) == 1
 
 
 def test_no_seed_and_no_other_split_makes_a_fresh_holdout(place: Workspace, rows: Path) -> None:

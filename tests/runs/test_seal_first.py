@@ -112,11 +112,11 @@ def test_a_run_that_placed_its_sides_before_keeps_them(folder: Path, say: Say) -
         *shlex.split("optimize groundedness rows.jsonl --objective precision --steps 0"), *SIMULATED
     )
     with Workspace(folder) as place:
-        before = HoldoutLedger(place.database).memories()[-1]
+        before = HoldoutLedger(place.database).history().memories[-1]
     measured = bench(say, "groundedness", "--seal")
     assert bench(say, "groundedness", "--seal")["metrics"] == measured["metrics"]
     with Workspace(folder) as place:
-        after = HoldoutLedger(place.database).memories()
+        after = HoldoutLedger(place.database).history().memories
         assert [memory.run_id.startswith("bench --seal") for memory in after] == [False, True]
         assert list(after[-1].sealed) == list(before.sealed)
         newest = next(one for one in reversed(list_runs(place.database)) if one.kind == "bench")
@@ -149,7 +149,7 @@ def test_what_a_measurement_costs_is_said_before_a_model_is_asked(
         assert ("spent on these rows before: bench of 134907a0740b" in said) == (judge == "v1.yaml")
         assert "--seal sets a holdout aside first" in said
     with Workspace(folder) as place:
-        assert not HoldoutLedger(place.database).memories()
+        assert not HoldoutLedger(place.database).history().memories
     run(
         *shlex.split("optimize --plan groundedness rows.jsonl --objective precision --yes"),
         *SIMULATED,
@@ -172,7 +172,7 @@ def test_an_edit_is_gated_on_the_rows_that_were_sealed_first(folder: Path, say: 
     )
     body = json.loads(say(*words))
     with Workspace(folder) as place:
-        first, *_ = HoldoutLedger(place.database).memories()
+        first, *_ = HoldoutLedger(place.database).history().memories
         sizes = {part.rows for part in first.sealed.values()}
         (record,) = HoldoutLedger(place.database).history().records
     assert body["rows"] in sizes

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgewright.judges import BINARY, Dataset, InputError, Row, WorkspaceError, split_dataset
-from judgewright.optimize.holdout import Ledger, Overlap, RowFingerprints, remember_split
+from judgewright.optimize.holdout import Ledger, Overlap, RowFingerprints, seen_rows
 from judgewright.optimize.holdout.ledger import GateOutcome, LookRequest, alpha_of_look
+from judgewright.optimize.holdout.sides import SeenRows
 
 from ...look_requests import look_at
 from ..in_memory import MemoryLedger
@@ -64,7 +65,7 @@ def test_the_same_look_begun_again_is_the_same_look() -> None:
     assert ledger.begin(look_at("h", "run", "a", "b")) == look
     assert ledger.begin(look_at("h", "other", "a", "b")).number == 2
     assert ledger.begin(look_at("h", "run", "a", "b")) == look
-    assert len(ledger.looks("h")) == 2
+    assert len(ledger.history().looks("h")) == 2
 
 
 def test_a_conclusion_stands() -> None:
@@ -77,7 +78,7 @@ def test_a_conclusion_stands() -> None:
         ledger.conclude(look, outcome="refused", reason="two")
     with pytest.raises(WorkspaceError, match="never begun"):
         MemoryLedger().conclude(look, outcome="accepted", reason="one")
-    assert [(r.outcome, r.reason) for r in ledger.looks("h")] == [("accepted", "one")]
+    assert [(r.outcome, r.reason) for r in ledger.history().looks("h")] == [("accepted", "one")]
 
 
 def test_a_spent_holdout_asks_for_fresh_labels() -> None:
@@ -88,7 +89,7 @@ def test_a_spent_holdout_asks_for_fresh_labels() -> None:
     with pytest.raises(InputError, match="fresh labels"):
         ledger.begin(look_at("h", "run", "a", "3"))
     assert ledger.begin(look_at("h", "run", "a", "1")).number == 2
-    assert len(ledger.looks("h")) == 3
+    assert len(ledger.history().looks("h")) == 3
 
 
 def rows_of(
@@ -202,7 +203,9 @@ def test_a_run_with_the_same_rows_and_split_is_never_refused() -> None:
     parts = split_dataset(Dataset.of(rows, labels=BINARY))
     ledger = MemoryLedger()
     for run in ("first", "second"):
-        memory = remember_split(ledger, run, parts)
+        ledger.remember(seen_rows(run, parts))
+        memory = ledger.history().memory(run)
+        assert memory is not None
         assert memory.opened == {}
         for part in (parts.holdout, parts.final):
             assert ledger.begin(look_at(part.content_hash, run, "a", "b")).carried == 0
@@ -213,22 +216,24 @@ def test_a_run_with_the_same_rows_and_split_is_never_refused() -> None:
 def test_rows_of_a_bank_are_not_said_to_have_been_open_to_a_run() -> None:
     """The ledger has them under the name of the bank."""
     ledger = MemoryLedger()
-    ledger.remember("decided cases (a1)", open=known(range(40)), sealed={})
+    ledger.remember(SeenRows(run_id="decided cases (a1)", open=known(range(40))))
     with pytest.raises(InputError, match=r"were open to a bank of decided cases \(a1\);"):
-        ledger.remember("second", open=RowFingerprints(), sealed={"k": known(range(30, 70))})
+        ledger.remember(SeenRows(run_id="second", sealed={"k": known(range(30, 70))}))
 
 
 def test_rows_that_were_open_are_no_holdout() -> None:
     """Refused with their number and the run, and nothing is entered; allowed, the look says so."""
     ledger = MemoryLedger()
-    ledger.remember("first", open=known(range(40)), sealed={"h": known(range(40, 60))})
+    ledger.remember(
+        SeenRows(run_id="first", open=known(range(40)), sealed={"h": known(range(40, 60))})
+    )
     sealed = {"k": known(range(30, 70), tag="new-")}
     with pytest.raises(
         InputError, match=r"10 of the 40 sealed rows \(in 5 groups\) were open to run first"
     ):
-        ledger.remember("second", open=RowFingerprints(), sealed=sealed)
-    allowed = ledger.remember("second", open=RowFingerprints(), sealed=sealed, allow_opened=True)
-    assert ledger.remember("second", open=RowFingerprints(), sealed=sealed) == allowed
+        ledger.remember(SeenRows(run_id="second", sealed=sealed))
+    ledger.remember(SeenRows(run_id="second", sealed=sealed), allow_opened=True)
+    ledger.remember(SeenRows(run_id="second", sealed=sealed))
     assert "10 of the 40" in ledger.begin(look_at("k", "second", "a", "b")).cautions[0]
     assert ledger.begin(look_at("h", "first", "a", "b")).opened == ""
 
@@ -240,7 +245,7 @@ def test_looks_at_the_same_rows_under_another_hash_go_on_counting() -> None:
     ledger = MemoryLedger()
     parts = {"h": range(400), "cut": range(200), "fresh": range(380, 800), "later": range(360, 800)}
     for run, (holdout, numbers) in enumerate(parts.items()):
-        ledger.remember(str(run), open=RowFingerprints(), sealed={holdout: known(numbers)})
+        ledger.remember(SeenRows(run_id=str(run), sealed={holdout: known(numbers)}))
     for i in range(3):
         look_and_say(ledger, "h", str(i), "refused")
     look = ledger.begin(look_at("cut", "run", "a", "b"))
@@ -256,8 +261,8 @@ def test_looks_at_the_same_rows_under_another_hash_go_on_counting() -> None:
 def test_an_accept_starts_anew_on_its_own_holdout_only() -> None:
     """From the prompt accepted there; the other holdout goes on counting its own looks."""
     ledger = MemoryLedger()
-    ledger.remember("1", open=RowFingerprints(), sealed={"h": known(range(100))})
-    ledger.remember("2", open=RowFingerprints(), sealed={"cut": known(range(60))})
+    ledger.remember(SeenRows(run_id="1", sealed={"h": known(range(100))}))
+    ledger.remember(SeenRows(run_id="2", sealed={"cut": known(range(60))}))
     look_and_say(ledger, "h", "1", "refused")
     look_and_say(ledger, "cut", "good", "accepted")
     assert ledger.begin(look_at("cut", "run", "good", "x")).number == 1

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from judgewright.judges import BINARY, Dataset, InputError, Row
 from judgewright.optimize.holdout import Ledger, RowFingerprints, row_keys
 from judgewright.optimize.holdout.ledger import Look, LookRequest, alpha_of_look
+from judgewright.optimize.holdout.sides import SeenRows
 
 from ...look_requests import look_at
 from ..in_memory import MemoryLedger
@@ -60,7 +61,7 @@ def edited(edit: Callable[[str], str]) -> list[Row]:
 def looked_once(rows: Dataset = OLD) -> MemoryLedger:
     """A ledger with one look at some rows, refused."""
     ledger = MemoryLedger()
-    ledger.remember("first", open=RowFingerprints(), sealed={"old": RowFingerprints.of(rows)})
+    ledger.remember(SeenRows(run_id="first", sealed={"old": RowFingerprints.of(rows)}))
     look = ledger.begin(look_at("old", "first", "a", "b"))
     ledger.conclude(look, outcome="refused", reason="no gain")
     return ledger
@@ -69,9 +70,9 @@ def looked_once(rows: Dataset = OLD) -> MemoryLedger:
 def next_look(ledger: Ledger, rows: list[Row], **asked: str) -> Look:
     """The look at other rows that comes then."""
     ledger.remember(
-        "second",
-        open=RowFingerprints(),
-        sealed={"new": RowFingerprints.of(Dataset.of(rows, labels=BINARY))},
+        SeenRows(
+            run_id="second", sealed={"new": RowFingerprints.of(Dataset.of(rows, labels=BINARY))}
+        )
     )
     return ledger.begin(
         LookRequest(holdout="new", run_id="second", **{"before": "a", "after": "c", **asked})
@@ -170,22 +171,24 @@ def test_edited_rows_that_were_open_are_refused_and_a_few_are_told() -> None:
         "open": RowFingerprints.of(OLD),
         "sealed": {"h": RowFingerprints.of(Dataset.of(rows_of(range(90, 150)), labels=BINARY))},
     }
-    ledger.remember("first", **parts)  # type: ignore[arg-type]
+    ledger.remember(SeenRows(run_id="first", **parts))  # type: ignore[arg-type]
     well = Dataset.of(edited(lambda text: f"Well {text}"), labels=BINARY)
     with pytest.raises(
         InputError,
         match=r"90 of the 90 sealed rows \(in \d+ groups\) are, though edited, rows that were open",
     ):
-        ledger.remember("second", open=RowFingerprints(), sealed={"k": RowFingerprints.of(well)})
+        ledger.remember(SeenRows(run_id="second", sealed={"k": RowFingerprints.of(well)}))
     few = Dataset.of([*rows_of(range(300, 390)), *well.rows[:3]], labels=BINARY)
-    memory = ledger.remember(
-        "third", open=RowFingerprints(), sealed={"few": RowFingerprints.of(few)}
-    )
+    ledger.remember(SeenRows(run_id="third", sealed={"few": RowFingerprints.of(few)}))
+    memory = ledger.history().memory("third")
+    assert memory is not None
     assert memory.opened == {}
     assert ledger.begin(look_at("few", "third", "a", "b")).cautions == (
         "3 of the 93 sealed rows (in 1 group) are, though edited, rows that were open to run first",
     )
-    again = ledger.remember("fourth", **parts)  # type: ignore[arg-type]
+    ledger.remember(SeenRows(run_id="fourth", **parts))  # type: ignore[arg-type]
+    again = ledger.history().memory("fourth")
+    assert again is not None
     assert (again.opened, again.alike) == ({}, {})
 
 
@@ -197,7 +200,7 @@ def measured_ledger(*versions: str) -> MemoryLedger:
     ledger = MemoryLedger()
     for version in versions:
         ledger.measured(version, ALL, by="bench")
-    ledger.remember("run", open=RowFingerprints(), sealed={"h": RowFingerprints.of(OLD)})
+    ledger.remember(SeenRows(run_id="run", sealed={"h": RowFingerprints.of(OLD)}))
     return ledger
 
 
@@ -236,7 +239,7 @@ def test_measuring_elsewhere_costs_nothing() -> None:
     ledger.measured(
         "v2", RowFingerprints.of(Dataset.of(rows_of(range(300, 400)), labels=BINARY)), by="bench"
     )
-    ledger.remember("run", open=RowFingerprints(), sealed={"h": RowFingerprints.of(OLD)})
+    ledger.remember(SeenRows(run_id="run", sealed={"h": RowFingerprints.of(OLD)}))
     assert ledger.begin(look_at("h", "run", "a", "b")).number == 1
     ledger = measured_ledger("v2")
     assert (
@@ -263,7 +266,7 @@ def test_rows_of_an_earlier_version_are_known_by_their_keys_alone() -> None:
         (edited(lambda text: f"Well {text}"), 1),
     ):
         ledger = MemoryLedger()
-        ledger.remember("first", open=RowFingerprints(), sealed={"old": bare})
+        ledger.remember(SeenRows(run_id="first", sealed={"old": bare}))
         ledger.conclude(
             ledger.begin(look_at("old", "first", "a", "b")),
             outcome="refused",
@@ -275,9 +278,7 @@ def test_rows_of_an_earlier_version_are_known_by_their_keys_alone() -> None:
 def refused_look(ledger: Ledger, run_id: str, rows: Iterable[int], before: str, after: str) -> Look:
     """A look at such rows by a run of its own, refused."""
     part = Dataset.of(rows_of(rows), labels=BINARY)
-    ledger.remember(
-        run_id, open=RowFingerprints(), sealed={part.content_hash: RowFingerprints.of(part)}
-    )
+    ledger.remember(SeenRows(run_id=run_id, sealed={part.content_hash: RowFingerprints.of(part)}))
     look = ledger.begin(look_at(part.content_hash, run_id, before, after))
     ledger.conclude(look, outcome="refused", reason="no gain")
     return look
@@ -381,7 +382,7 @@ def test_a_pair_is_known_again_under_other_rules_and_by_names() -> None:
     for week, number in enumerate((1, 2, 3)):
         part = Dataset.of(rows_of(range(9_000 + 90 * week, 9_090 + 90 * week)), labels=BINARY)
         ledger.remember(
-            f"w{week}", open=RowFingerprints(), sealed={part.content_hash: RowFingerprints.of(part)}
+            SeenRows(run_id=f"w{week}", sealed={part.content_hash: RowFingerprints.of(part)})
         )
         look = ledger.begin(
             LookRequest(
@@ -407,7 +408,7 @@ def test_a_prompt_measured_piece_by_piece_is_a_look() -> None:
     """
     ledger = MemoryLedger()
     beside = RowFingerprints.of(Dataset.of(rows_of(range(90, 180)), labels=BINARY))
-    ledger.remember("run", open=beside, sealed={"h": RowFingerprints.of(OLD)})
+    ledger.remember(SeenRows(run_id="run", open=beside, sealed={"h": RowFingerprints.of(OLD)}))
     for k in range(4):
         piece = Dataset.of(
             [*rows_of(range(3 * k, 3 * k + 3)), *rows_of(range(90, 120))], labels=BINARY

@@ -18,7 +18,7 @@ from judgewright.judges import (
     Splits,
     split_dataset,
 )
-from judgewright.optimize.holdout import remember_split, split_with_memory
+from judgewright.optimize.holdout import seen_rows, split_with_memory
 from judgewright.optimize.holdout.row_fingerprints import open_to_hash
 
 from ...look_requests import look_at
@@ -119,9 +119,9 @@ class History:
         order = draw.sample(self.rows, len(self.rows))
         file = Dataset.of([replace(row, id=str(i)) for i, row in enumerate(order)], labels=BINARY)
         self.runs += 1
-        parts = split_with_memory(self.ledger.memories(), f"run {self.runs}", file, DEFAULT_SHARES)
-        remember_split(self.ledger, f"run {self.runs}", parts)
-        again = split_with_memory(self.ledger.memories(), f"run {self.runs}", file, DEFAULT_SHARES)
+        parts = split_with_memory(self.ledger.history(), f"run {self.runs}", file, DEFAULT_SHARES)
+        self.ledger.remember(seen_rows(f"run {self.runs}", parts))
+        again = split_with_memory(self.ledger.history(), f"run {self.runs}", file, DEFAULT_SHARES)
         assert (homes(again), again.notes) == (homes(parts), parts.notes)
         look = self.ledger.begin(
             look_at(parts.holdout.content_hash, f"run {self.runs}", "a", str(self.runs))

@@ -30,6 +30,7 @@ from judgewright.judges.simulated import Simulated
 from judgewright.optimize.events import write_part
 from judgewright.optimize.holdout import RowFingerprints, decide
 from judgewright.optimize.holdout.ledger import LookRecord, alpha_of_look
+from judgewright.optimize.holdout.sides import SeenRows
 from judgewright.runs.actions import (
     HUNKS,
     HunkChoice,
@@ -134,7 +135,7 @@ def looks(place: Workspace, run_id: str) -> tuple[LookRecord, ...]:
     """Every look at a run's holdout."""
     events = RunJournal(place.database, run_id).events()
     seals = next(event.payload["seals"] for event in events if event.kind == "split")
-    return HoldoutLedger(place.database).looks(seals["holdout"])
+    return HoldoutLedger(place.database).history().looks(seals["holdout"])
 
 
 @dataclass(frozen=True)
@@ -285,7 +286,7 @@ def test_a_holdout_that_a_later_run_saw_decides_no_more(place: Workspace, accept
     config = read_optimization(place, accepted.run_id).config
     holdout = split_dataset(config.dataset(), shares=config.shares).holdout
     seen = RowFingerprints.of(holdout.open(Permit(holdout.content_hash)))
-    HoldoutLedger(place.database).remember("another", open=seen, sealed={})
+    HoldoutLedger(place.database).remember(SeenRows(run_id="another", open=seen))
     with pytest.raises(InputError, match="were open to run another"):
         accept(place, accepted.run_id, 3)
     assert len(looks(place, accepted.run_id)) == 1

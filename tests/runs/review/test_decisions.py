@@ -276,7 +276,7 @@ def test_two_tabs_a_terminal_and_a_killed_server_make_each_thing_once(own: Made)
     with Workspace(own.root) as place:
         run = read_optimization(place, own.run_id)
         diff, holdout = run.diff(), run.split.seals["holdout"] if run.split else ""
-        looks = len(HoldoutLedger(place.database).looks(holdout))
+        looks = len(HoldoutLedger(place.database).history().looks(holdout))
         runs = [info.run_id for info in list_runs(place.database)]
     assert diff is not None
     taken = [str(h.number) for h in diff.hunks if HARMFUL not in h.new]
@@ -322,7 +322,7 @@ def test_two_tabs_a_terminal_and_a_killed_server_make_each_thing_once(own: Made)
     with Workspace(own.root) as place:
         (verdict,) = read_optimization(place, own.run_id).reviews
         new = [info for info in list_runs(place.database) if info.run_id not in runs]
-        spent = len(HoldoutLedger(place.database).looks(holdout)) - looks
+        spent = len(HoldoutLedger(place.database).history().looks(holdout)) - looks
     assert (verdict.verb == "accepted") == accepted.good == (terminal.returncode != 0)
     assert f"already {verdict.verb}" in again.message
     assert spent <= 1

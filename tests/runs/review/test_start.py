@@ -401,7 +401,7 @@ def test_a_holdout_is_sealed_before_anything_is_measured(
     job = settled(root)
     assert job.good, job.message
     with Workspace(root) as workspace:
-        (memory,) = HoldoutLedger(workspace.database).memories()
+        (memory,) = HoldoutLedger(workspace.database).history().memories
         assert memory.run_id.startswith("bench --seal")
         (run,) = [run for run in list_runs(workspace.database) if run.kind == "bench"]
         sealed = sum(part.rows for part in memory.sealed.values())

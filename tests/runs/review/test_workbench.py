@@ -29,6 +29,7 @@ from judgewright.judges.reliability import read_audit
 from judgewright.optimize import ObjectiveWords, Unsettled
 from judgewright.optimize.events import JudgeMeasured
 from judgewright.optimize.holdout.row_fingerprints import RowFingerprints
+from judgewright.optimize.holdout.sides import SeenRows
 from judgewright.runs.actions import read_run
 from judgewright.runs.actions.show_rows import shown_rows
 from judgewright.runs.config import Environment
@@ -433,7 +434,7 @@ def test_many_rows_are_worked_out_in_a_process_of_their_own(bench_own: Workbench
             [Row(id="x", inputs={"text": "nobody saw this"})], labels=OutputScale(kind="binary")
         )
         rows = RowFingerprints.of(fresh)
-        HoldoutLedger(place.database).remember("another", open=rows, sealed={})
+        HoldoutLedger(place.database).remember(SeenRows(run_id="another", open=rows))
         assert find_row_pages(place, query) is None
         make_row_pages(place, query)
         assert find_row_pages(place, query) is not None
@@ -462,7 +463,9 @@ def test_the_looks_at_a_holdout_stay_known_while_the_run_goes_on(own: Made) -> N
         fresh = Dataset.of(
             [Row(id="x", inputs={"text": "nobody saw this"})], labels=OutputScale(kind="binary")
         )
-        HoldoutLedger(place.database).remember("another", open=RowFingerprints.of(fresh), sealed={})
+        HoldoutLedger(place.database).remember(
+            SeenRows(run_id="another", open=RowFingerprints.of(fresh))
+        )
         assert find_row_pages(place, query) is None
 
 

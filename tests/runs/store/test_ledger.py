@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from judgewright.judges import BINARY, Dataset, InputError, Row, WorkspaceError
 from judgewright.optimize.holdout import RowFingerprints
 from judgewright.optimize.holdout.ledger import GateOutcome, alpha_of_look
+from judgewright.optimize.holdout.sides import SeenRows
 from judgewright.runs.store import Database, HoldoutLedger
 from judgewright.runs.store.writer import Connection
 
@@ -77,7 +78,7 @@ def test_it_decides_as_the_ledger_in_memory_does(database: Database, steps: list
             except (InputError, WorkspaceError) as error:
                 results.append(str(error))
         assert results[: len(results) // 2] == results[len(results) // 2 :]
-    assert [kept.looks(h) for h in "hk"] == [memory.looks(h) for h in "hk"]
+    assert [kept.history().looks(h) for h in "hk"] == [memory.history().looks(h) for h in "hk"]
     kept.verify()
 
 
@@ -91,7 +92,7 @@ def test_looks_survive_the_process(store: Store) -> None:
         resumed = ledger.begin(look_at("h", "run", "2", "3"))
         assert (resumed.number, resumed.alpha) == (1, alpha_of_look(1))
         assert ledger.begin(look_at("h", "run", "2", "4")).number == 2
-        assert [(r.look.after, r.outcome) for r in ledger.looks("h")] == [
+        assert [(r.look.after, r.outcome) for r in ledger.history().looks("h")] == [
             ("1", "refused"),
             ("2", "accepted"),
             ("3", None),
@@ -163,9 +164,10 @@ def test_it_remembers_rows_as_the_ledger_in_memory_does(
         found: list[object] = []
         for ledger in (memory, kept):
             try:
-                found.append(
-                    ledger.remember(f"run {i}", open=opened, sealed=sealed, allow_opened=allow)
+                ledger.remember(
+                    SeenRows(run_id=f"run {i}", open=opened, sealed=sealed), allow_opened=allow
                 )
+                found.append(ledger.history().memory(f"run {i}"))
             except InputError as error:
                 found.append(str(error))
             found.append(ledger.begin(look_at(f"h{i}", f"run {i}", "a", str(i))))
@@ -178,12 +180,10 @@ def test_rows_are_remembered_by_another_opening_and_stored_once(store: Store) ->
     with store.open() as database:
         ledger = HoldoutLedger(database)
         for run in ("one", "two"):
-            ledger.remember(run, open=known(0, 50), sealed={"h": known(50, 80)})
+            ledger.remember(SeenRows(run_id=run, open=known(0, 50), sealed={"h": known(50, 80)}))
         assert database.read("SELECT count(*) FROM known_rows") == [(2,)]
     with store.open() as database, pytest.raises(InputError, match="10 of the 20 sealed rows"):
-        HoldoutLedger(database).remember(
-            "three", open=RowFingerprints(), sealed={"k": known(40, 60)}
-        )
+        HoldoutLedger(database).remember(SeenRows(run_id="three", sealed={"k": known(40, 60)}))
     with store.open() as database:
         assert HoldoutLedger(database).verify() == 2
 
@@ -191,7 +191,9 @@ def test_rows_are_remembered_by_another_opening_and_stored_once(store: Store) ->
 def test_no_text_of_a_row_is_kept(store: Store) -> None:
     """Rows are remembered by hashes alone."""
     with store.open() as database:
-        HoldoutLedger(database).remember("one", open=known(0, 5), sealed={"h": known(5, 9)})
+        HoldoutLedger(database).remember(
+            SeenRows(run_id="one", open=known(0, 5), sealed={"h": known(5, 9)})
+        )
         version = database.read("SELECT entry_json FROM ledger")[0][0][:40].encode()
     assert store.holds(version)
     assert not store.holds(b"text of row")
@@ -210,7 +212,7 @@ def test_forgetting_rows_shows(store: Store, tampering: str) -> None:
     """Keys emptied or deleted, or the entry that names them edited: no further look is given."""
     with store.open() as database:
         ledger = HoldoutLedger(database)
-        ledger.remember("one", open=known(0, 5), sealed={"h": known(5, 9)})
+        ledger.remember(SeenRows(run_id="one", open=known(0, 5), sealed={"h": known(5, 9)}))
         ledger.begin(look_at("h", "one", "a", "b"))
     store.edit(tampering)
     with store.open() as database:

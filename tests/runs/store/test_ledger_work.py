@@ -8,6 +8,7 @@ import pytest
 
 from judgewright.judges import BINARY, Dataset, Row, WorkspaceError
 from judgewright.optimize.holdout import RowFingerprints
+from judgewright.optimize.holdout.sides import SeenRows
 from judgewright.runs.store import HoldoutLedger, Workspace
 from judgewright.runs.store.sealed_rows import enter_look, seal_of
 
@@ -34,9 +35,11 @@ def test_rows_that_were_measured_are_read_only_where_rows_are_compared(tmp_path:
     with Workspace(tmp_path) as place:
         ledger = HoldoutLedger(place.database)
         ledger.remember(
-            "run",
-            open=RowFingerprints.of(rows(0, 20)),
-            sealed={"h": RowFingerprints.of(rows(20, 40))},
+            SeenRows(
+                run_id="run",
+                open=RowFingerprints.of(rows(0, 20)),
+                sealed={"h": RowFingerprints.of(rows(20, 40))},
+            )
         )
         large = RowFingerprints.of(rows(100, 600))
         ledger.measured("v1", large, by="slices")
@@ -47,8 +50,6 @@ def test_rows_that_were_measured_are_read_only_where_rows_are_compared(tmp_path:
         ).result()
         assert seal_of(place, rows(20, 30), by="bench").count == 10
         enter_look(place, "v2", rows(20, 30), by="bench")
-        ledger.remember(
-            "next", open=RowFingerprints(), sealed={"k": RowFingerprints.of(rows(40, 60))}
-        )
+        ledger.remember(SeenRows(run_id="next", sealed={"k": RowFingerprints.of(rows(40, 60))}))
         with pytest.raises(WorkspaceError, match="tampered"):
             ledger.begin(look_at("k", "next", "a", "b"))

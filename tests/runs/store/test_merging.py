@@ -10,6 +10,7 @@ import pytest
 
 from judgewright.judges import InputError
 from judgewright.judges.models import Completion, FailedCall, Message, Request
+from judgewright.optimize.holdout.sides import SeenRows
 from judgewright.runs.store import (
     CallStore,
     Database,
@@ -132,7 +133,7 @@ def test_all_of_one_is_in_the_other_once(store: Store, other: Store) -> None:
         assert mine[1].replaces == mine[0].seq
         ledger = HoldoutLedger(target)
         assert ledger.verify() == 4
-        assert [record.look.after for record in ledger.looks("h")] == ["two", "one"]
+        assert [record.look.after for record in ledger.history().looks("h")] == ["two", "one"]
         assert ledger.begin(look_at("h", "next", "a", "c")).number == 3
 
 
@@ -166,7 +167,9 @@ def test_a_run_goes_on_in_the_other_and_comes_back(store: Store, other: Store) -
         )
         assert get_run(source, run_id) == get_run(target, run_id)
         assert CallStore(source, run_id).summary() == CallStore(target, run_id).summary()
-        assert HoldoutLedger(source).looks("h") == HoldoutLedger(target).looks("h")
+        assert HoldoutLedger(source).history().looks("h") == HoldoutLedger(target).history().looks(
+            "h"
+        )
         source.release()
         target.release()
         assert merge(source, target) == merge(target, source) == NOTHING
@@ -218,7 +221,7 @@ def test_a_prompt_that_was_measured_counts_as_measured_after_the_looks_that_are_
     with store.open() as source, other.open() as target:
         HoldoutLedger(source).measured("seen", known(50, 80), by="bench")
         ledger = HoldoutLedger(target)
-        ledger.remember("run", open=known(0, 50), sealed={"h": known(50, 80)})
+        ledger.remember(SeenRows(run_id="run", open=known(0, 50), sealed={"h": known(50, 80)}))
         look = ledger.begin(look_at("h", "run", "a", "b"))
         ledger.conclude(look, outcome="accepted", reason="better")
         assert ledger.begin(look_at("h", "other", "b", "c")).measured == 0
