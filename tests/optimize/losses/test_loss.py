@@ -194,7 +194,7 @@ def test_the_request_has_the_scales_and_the_counts_of_each_outcome() -> None:
     user = loss_request(OBJECTIVE, "all rows", facts=facts).messages[1].content
     assert all(fact in user for fact in facts)
     outcomes = outcomes_of(judged, np.ones(5, np.bool_))
-    assert set(outcomes.label_rank.tolist()) == {0.0, 3.0}
+    assert set(outcomes.numbers["label_rank"].tolist()) == {0.0, 3.0}
 
 
 @pytest.mark.parametrize(
