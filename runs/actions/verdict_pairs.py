@@ -18,7 +18,7 @@ from ...judges.files import (
 )
 from ...optimize.holdout.row_fingerprints import KEY_COLUMN, row_keys
 
-SUFFIXES = (
+DATA_ENDINGS = (
     ".jsonl",
     ".json",
     ".csv",
@@ -35,14 +35,14 @@ def split_name(text: str) -> tuple[Path, str | None] | None:
     """Return the file that `FILE` or `FILE:NAME` means and the judge's name in it; None where it
     means no such file.
     """
-    if Path(text).is_file() and text.endswith(SUFFIXES):
+    if Path(text).is_file() and text.endswith(DATA_ENDINGS):
         return Path(text), None
     path, _, name = text.rpartition(":")
-    if name and path.endswith(SUFFIXES):
+    if name and path.endswith(DATA_ENDINGS):
         if not Path(path).is_file():
             raise InputError(f"there is no verdict file {path!r}")
         return Path(path), name
-    if text.endswith(SUFFIXES):
+    if text.endswith(DATA_ENDINGS):
         raise InputError(f"there is no verdict file {text!r}")
     return None
 

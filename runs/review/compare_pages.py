@@ -57,9 +57,6 @@ def compare(state: AppState, request: Request) -> Response:
     return state.page(
         "compare.html",
         shown=columns,
-        orders=[
-            (side, _query([side, *(other for other in sides if other != side)])) for side in sides
-        ],
     )
 
 
@@ -102,10 +99,6 @@ def rename(state: AppState, request: Request) -> Response:
     problems.check()
     name = keep_rows(state.root, f"{path.stem}-columns.jsonl", b"\n".join([*lines, b""]))
     return RedirectResponse(f"/compare?{urlencode({'run': f'{FILE}{name}'})}", 303)
-
-
-def _query(sides: list[ComparedSide]) -> str:
-    return urlencode([("run", side.name) for side in sides])
 
 
 async def upload(state: AppState, request: Request) -> Response:

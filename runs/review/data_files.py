@@ -7,18 +7,8 @@ from pathlib import Path
 
 from ...judges import InputError
 from ...judges.files import Cell
+from ..actions.verdict_pairs import DATA_ENDINGS
 
-DATA_ENDINGS = (
-    ".jsonl",
-    ".json",
-    ".csv",
-    ".tsv",
-    ".parquet",
-    ".jsonl.gz",
-    ".json.gz",
-    ".csv.gz",
-    ".tsv.gz",
-)
 MOST_FILES = 200
 MOST_LOOKED_AT = 5_000
 DEPTH = 3

@@ -7,13 +7,13 @@ from __future__ import annotations
 import secrets
 import shlex
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ...judges import InputError, OutputScale, WorkspaceError
 from ..labels.queue import FLIPS, KIND
@@ -179,40 +179,17 @@ def answer(state: AppState, request: Request) -> Response:
     return RedirectResponse(_address(session.run_id, session.annotator, outcome), 303)
 
 
-def download(state: AppState, request: Request) -> Response:
-    """Send the labels beside the columns of their rows."""
-    run = state.record(request.path_params["run"])
-    labels = state.workspace.database.read(
-        "SELECT count(*), max(seq) FROM label WHERE queue = ?", (run.run_id,)
-    )[0]
-    folder = state.workspace.folder / "pages"
-    out = folder / f"labels-{run.run_id}-{labels[1]}.jsonl"
-    if not out.is_file():
-        for old in folder.glob(f"labels-{run.run_id}-*.jsonl"):
-            old.unlink(missing_ok=True)
-        if error := state.works.take_error(out):
-            raise error
-        _write_labels(state, run, out)
-    named = {"content-disposition": f'attachment; filename="labels-{run.run_id}.jsonl"'}
-    return FileResponse(out, media_type="application/jsonl", headers=named)
-
-
 def use(state: AppState, request: Request) -> Response:
     """Write the labels and their rows into the workspace, and lead to a run of them."""
     run = state.record(request.path_params["run"])
     out = state.root / FOLDER / f"labels-{run.run_id}.jsonl"
     there = f"/start?{urlencode({'data': f'{FOLDER}/{out.name}'})}"
-    _write_labels(state, run, out, lambda _: there)
-    return RedirectResponse(there, 303)
-
-
-def _write_labels(
-    state: AppState, run: RunRecord, out: Path, leads_on: Callable[[object], str] | None = None
-) -> None:
     arguments = (state.place, run.run_id, out)
     if is_large(Path(str(run.config.get("data", "")))):
-        raise WorkWanted(out, write_labels, arguments, "Writing the labels", leads_on=leads_on)
+        title = "Writing the labels"
+        raise WorkWanted(out, write_labels, arguments, title, leads_on=lambda _: there)
     write_labels(*arguments)
+    return RedirectResponse(there, 303)
 
 
 def answers_of(scale: OutputScale) -> list[dict[str, Any]]:  # Any: what the template names
@@ -309,6 +286,5 @@ ADDRESSES = (
     Address("/label", make, "POST"),
     Address("/label/{run}", row),
     Address("/label/{run}", answer, "POST"),
-    Address("/label/{run}/labels", download, waits=True),
     Address("/label/{run}/use", use, "POST"),
 )

@@ -44,14 +44,11 @@ class Address:
         path: As Starlette spells it, such as `/runs/{run}`.
         page: What answers.
         method: `GET` to look, `POST` to change something.
-        waits: Whether the answer is a file to keep, which no page that says what is being done can
-            stand for.
     """
 
     path: str
     page: Page
     method: str = "GET"
-    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +129,7 @@ def _in_pool(
     async def answer(request: Request) -> Response:
         request.state.form = await read_form(request) if request.method == "POST" else {}
         loop = asyncio.get_running_loop()
-        patient = address.waits or request.method == "POST" or _is_part(request)
+        patient = request.method == "POST" or _is_part(request)
         for _ in range(MOST_QUERIES):
             result = await loop.run_in_executor(pool, _safely, address.page, state, request)
             if isinstance(result, Response):

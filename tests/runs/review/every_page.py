@@ -64,7 +64,6 @@ NO_PAGES = frozenset(
         "/example/{part}",
         "/judges/{name}/chart",
         "/judges/{name}/handover/{version}/{target}/archive",
-        "/label/{run}/labels",
         "/matrix/rows",
     }
 )
