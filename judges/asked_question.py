@@ -33,7 +33,7 @@ class AskedQuestion:
     """How a judge is asked of decision models of one interface.
 
     Raises:
-        InputError: The judge's scale is no question of that interface; see `question_of`.
+        InputError: The judge's scale has too many grades or labels for that interface.
     """
 
     prompt: JudgePrompt
@@ -51,10 +51,31 @@ class AskedQuestion:
         """What is asked; the same for every row."""
         if self.varied is not None:
             return self.varied
-        by_name = self.api == "systemone" or bool(self.state_inputs)
-        question = question_of(self.prompt, by_name=by_name)
-        question.require_for(self.api)
+        prompt, scale = self.prompt, self.prompt.scale
+        names = scale.labels or tuple(f"{grade:g}" for grade in scale.levels)
+        options = tuple(Option(name, scale.anchors.get(name, "")) for name in names)
+        kind = "choice" if scale.kind == "choice" else "score"
+        if scale.kind in ("probability", "binary"):
+            kind, options = "yes_no", _yes_no(scale)
+        try:
+            question = Question(kind=kind, instructions=self._instructions(), options=options)
+            question.require_for(self.api)
+        except InputError as error:
+            raise InputError(
+                f"{prompt.name}@{prompt.version} is no question for a decision model: {error}",
+                hint=error.hint,
+            ) from None
         return question
+
+    def _instructions(self) -> str:
+        prompt, criteria = self.prompt, self.prompt.criteria.strip()
+        before, placed, after = prompt.system.strip().partition(CRITERIA_PLACE)
+        sections = [before + criteria + after] if placed else [before, criteria]
+        if self.api == "systemone" or self.state_inputs:
+            names = (*prompt.inputs, *([CASES] if prompt.cases is not None else []))
+            fields = ", ".join(f"`{name}`" for name in names)
+            sections.append(f"What is to be judged stands in the state: {fields}.")
+        return "\n\n".join(section for section in sections if section)
 
     @cached_property
     def message(self) -> Message:
@@ -143,32 +164,6 @@ class AskedQuestion:
         return tuple(words for words, present in parts.items() if present)
 
 
-def question_of(prompt: JudgePrompt, *, by_name: bool = False) -> Question:
-    """Return the question that a judge is.
-
-    Args:
-        prompt: The judge.
-        by_name: Whether inputs are given by name, so that the instructions name them.
-
-    Raises:
-        InputError: Its scale has too many grades or labels.
-    """
-    scale = prompt.scale
-    instructions = _instructions(prompt, by_name=by_name)
-    try:
-        if scale.kind in ("probability", "binary"):
-            return Question(kind="yes_no", instructions=instructions, options=_yes_no(scale))
-        names = scale.labels or tuple(f"{grade:g}" for grade in scale.levels)
-        options = tuple(Option(name, scale.anchors.get(name, "")) for name in names)
-        kind = "choice" if scale.kind == "choice" else "score"
-        return Question(kind=kind, instructions=instructions, options=options)
-    except InputError as error:
-        raise InputError(
-            f"{prompt.name}@{prompt.version} is no question for a decision model: {error}",
-            hint=error.hint,
-        ) from None
-
-
 def _yes_no(scale: OutputScale) -> tuple[Option, Option]:
     names = scale.labels or ("0", "1")
     no, yes = (
@@ -176,17 +171,6 @@ def _yes_no(scale: OutputScale) -> tuple[Option, Option]:
         for grade, name in enumerate(names)
     )
     return Option("no", no), Option("yes", yes)
-
-
-def _instructions(prompt: JudgePrompt, *, by_name: bool) -> str:
-    before, placed, after = prompt.system.strip().partition(CRITERIA_PLACE)
-    criteria = prompt.criteria.strip()
-    sections = [before + criteria + after] if placed else [before, criteria]
-    if by_name:
-        names = (*prompt.inputs, *([CASES] if prompt.cases is not None else []))
-        fields = ", ".join(f"`{name}`" for name in names)
-        sections.append(f"What is to be judged stands in the state: {fields}.")
-    return "\n\n".join(section for section in sections if section)
 
 
 def verdict_scale(scale: OutputScale) -> OutputScale:

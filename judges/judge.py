@@ -46,8 +46,6 @@ class JudgeSettings:
     """Characters of a row's inputs; a larger row is not sent and is unscored as `oversized`."""
     confidence: Confidence = "ask"
     """Where confidences come from; with `tok` an endpoint without log-probabilities is refused."""
-    state_inputs: tuple[str, ...] = ()
-    """The inputs in the state of a decision model, where several judges share it; else its own."""
 
     def oversized(self, row: Row) -> str | None:
         """Say why a row is too large to be sent; None where it is not."""
@@ -66,6 +64,7 @@ def judge(
     settings: JudgeSettings | None = None,
     rule: DecisionRule | None = None,
     repeat: int = 0,
+    question: AskedQuestion | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> JudgedDataset:
     """Judge every row of a dataset and return the rows with their answers, in order.
@@ -81,6 +80,7 @@ def judge(
         rule: The decision rule, such as a calibrated one of the registry; the prompt's own
             threshold unless given.
         repeat: Which repetition of the same questions this is; another number asks anew.
+        question: How a decision model is asked; the judge's own question unless given.
         progress: Called in this thread while answers come in.
 
     Raises:
@@ -95,7 +95,9 @@ def judge(
     if prompt.cascade is not None:
         # Without the cascade it is the same text under the same version, which was asked before.
         one = replace(prompt, cascade=None)
-        ask = partial(judge, one, settings=settings, repeat=repeat, progress=progress)
+        ask = partial(
+            judge, one, settings=settings, repeat=repeat, question=question, progress=progress
+        )
         judged = judge_in_cascade(prompt.cascade, dataset, client, ask)
         judged = replace(judged, judge=f"{prompt.name}@{prompt.version}")
         return judged if rule is None else judged.under(rule)
@@ -112,6 +114,8 @@ def judge(
         prompt = prompt.encoded_by(client.encoder)
         prompt.shown_cases.prepare(sent)
     asked = asked_judge(prompt, client, settings)
+    if question is not None and isinstance(asked, AskedQuestion):
+        asked = replace(question, prompt=prompt)
     requests = _RowRequests(sent, partial(asked.request, repeat=repeat))
     # For Tok confidence one row first, so that an endpoint without it is refused at once.
     first = 1 if settings.confidence == "tok" else 0
@@ -125,7 +129,7 @@ def judge(
     )
     if first:
         _require_logprobs(prompt, outcomes, client)
-    decides = isinstance(asked, AskedQuestion)
+    decides, simulated = isinstance(asked, AskedQuestion), client.model.simulated
     builds: set[str] = set()
     for row, outcome in zip(sent, outcomes, strict=True):
         if not isinstance(outcome, Completion):
@@ -137,23 +141,18 @@ def judge(
             answer = with_token_confidence(prompt, answer, outcome)
         answers[row.id] = answer
         builds.add(outcome.model_returned)
+        simulated = simulated or (outcome.fingerprint or "").startswith(SIMULATED_FINGERPRINT)
     judged = JudgedDataset(
         dataset=dataset,
         answers=tuple(answers[row.id] for row in dataset.rows),
         scale=asked.scale,
         judge=f"{prompt.name}@{prompt.version}",
         model=client.model.name,
-        simulated=is_simulated(client, outcomes),
+        simulated=simulated,
         asked_scale=prompt.scale if decides else None,
         build=", ".join(sorted(builds - {""})) or None if decides else None,
     )
     return judged if rule is None else judged.under(rule)
-
-
-def is_simulated(client: Client, outcomes: Sequence[Outcome]) -> bool:
-    """Whether a client's answers come from the simulated model, whatever its name."""
-    signed = [one.fingerprint or "" for one in outcomes if isinstance(one, Completion)]
-    return client.model.simulated or any(s.startswith(SIMULATED_FINGERPRINT) for s in signed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,7 +204,7 @@ def asked_judge(
             f"{client.model.name} is a decision model, which answers without tokens",
             hint="leave out --confidence tok: its probabilities are the confidence",
         )
-    question = AskedQuestion(prompt=prompt, api=api, state_inputs=settings.state_inputs)
+    question = AskedQuestion(prompt=prompt, api=api)
     _ = question.question  # refused before the first row is sent
     return question
 

@@ -42,26 +42,28 @@ def judge_together(
         ModelError: As `judge`.
     """
     settings = settings or JudgeSettings()
-    api = client.settings.api
-    if api is not None and len(prompts) > 1:
-        if any(prompt.cases is not None for prompt in prompts):
-            raise InputError(
-                "a judge that shows decided cases has a state of its own", hint="bench it alone"
-            )
-        states = {one.inputs if api == "systemone" else one.template for one in prompts}
-        if len(states) > 1:
-            inputs = dict.fromkeys(name for prompt in prompts for name in prompt.inputs)
-            settings = replace(settings, state_inputs=tuple(inputs))
-        for row in dataset.rows:
-            for prompt in prompts:
-                prompt.require_inputs(row)
-        asked = [asked_judge(prompt, client, settings) for prompt in prompts]
-        questions = [one for one in asked if isinstance(one, AskedQuestion)]
-        rows = [row for row in dataset.rows if settings.oversized(row) is None]
-        for first in range(0, len(rows), _ROWS):
-            _ask(questions, rows[first : first + _ROWS], client, progress)
+    asked = [asked_judge(prompt, client, settings) for prompt in prompts]
+    questions = [one for one in asked if isinstance(one, AskedQuestion)]
+    if len(questions) < 2:
+        return [judge(prompt, dataset, client, settings=settings) for prompt in prompts]
+    if any(prompt.cases is not None for prompt in prompts):
+        raise InputError(
+            "a judge that shows decided cases has a state of its own", hint="bench it alone"
+        )
+    by_name = client.settings.api == "systemone"
+    if len({one.inputs if by_name else one.template for one in prompts}) > 1:
+        inputs = tuple(dict.fromkeys(name for prompt in prompts for name in prompt.inputs))
+        questions = [replace(one, state_inputs=inputs) for one in questions]
+    for row in dataset.rows:
+        for prompt in prompts:
+            prompt.require_inputs(row)
+    rows = [row for row in dataset.rows if settings.oversized(row) is None]
+    for first in range(0, len(rows), _ROWS):
+        _ask(questions, rows[first : first + _ROWS], client, progress)
     # Their answers are in the record; a row whose request was refused is asked judge by judge.
-    return [judge(prompt, dataset, client, settings=settings) for prompt in prompts]
+    return [
+        judge(one.prompt, dataset, client, settings=settings, question=one) for one in questions
+    ]
 
 
 def _ask(

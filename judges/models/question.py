@@ -51,7 +51,7 @@ class Question:
     """A question and its possible answers; of yes/no first no, of a score the lowest first.
 
     Raises:
-        InputError: It has too few options or too many, or two of one name.
+        InputError: It has two options of one name.
     """
 
     kind: QuestionKind
@@ -62,24 +62,18 @@ class Question:
         names = {option.name for option in self.options}
         if len(names) < len(self.options):
             raise InputError(f"a question has two answers of one name: {sorted(names)!r:.200}")
-        most = {"yes_no": 2, "score": MOST_LEVELS, "choice": max(MOST_OPTIONS.values())}[self.kind]
+
+    def require_for(self, api: DecisionApi) -> None:
+        """Return if an interface takes so many options.
+
+        Raises:
+            InputError: It takes fewer, or more.
+        """
+        most = MOST_OPTIONS[api] if self.kind == "choice" else MOST_LEVELS
         if not FEWEST <= len(self.options) <= most:
             raise InputError(
                 f"a {self.kind} question has {FEWEST} to {most} answers, not {len(self.options):,}",
-                hint="give the judge a scale of fewer grades, or ask a chat model",
-            )
-
-    def require_for(self, api: DecisionApi) -> None:
-        """Return if an interface takes the question.
-
-        Raises:
-            InputError: It has more options than that.
-        """
-        if len(self.options) > MOST_OPTIONS[api]:
-            raise InputError(
-                f"{api} takes up to {MOST_OPTIONS[api]} options, the judge has"
-                f" {len(self.options):,} labels",
-                hint="ask a model of another interface, or a chat model",
+                hint="give the judge a scale of fewer, or ask another interface or a chat model",
             )
 
     def message(self, api: DecisionApi) -> Message:

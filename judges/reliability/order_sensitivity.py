@@ -14,18 +14,17 @@ import numpy as np
 
 from ..asked_question import AskedQuestion
 from ..errors import InputError
-from ..judge import JudgeSettings, is_simulated
+from ..judge import JudgeSettings, judge
 from ..judged_dataset import group_codes
 from ..metrics.delta import SIGNED, mean_over_rows
 from ..metrics.estimate import Estimate
 from ..models.client import Client
 from ..models.counters import Progress
-from ..models.model import Completion
 from ..models.question import Option
 from ..prompt import JudgePrompt
 from ..rows import Dataset
 from ..scale import DecisionRule
-from ..verdict import Verdict, apply_rule
+from ..verdict import Verdict
 from .prompt_injection import drawn
 
 SAMPLE = 500
@@ -86,26 +85,22 @@ def order_sensitivity(
             hint="name a decision model; --planted N plants instructions",
         )
     rows = [row for row in dataset.rows if settings.oversized(row) is None]
-    rows = sorted(rows, key=lambda row: drawn(0, row.id))[:SAMPLE]
-    if prompt.cases is not None:
-        prompt = prompt.encoded_by(client.encoder)
-        prompt.shown_cases.prepare(rows)
-    verdicts: dict[str, list[Verdict | None]] = {}
-    simulated = False
-    for name, one in variants(AskedQuestion(prompt=prompt, api=api)).items():
-        verdicts[name] = []
-        outcomes = client.ask([one.request(row) for row in rows], progress=progress)
-        simulated = simulated or is_simulated(client, outcomes)
-        for outcome in outcomes:
-            answer = one.read(outcome) if isinstance(outcome, Completion) else None
-            if answer is not None and rule is not None:
-                answer = apply_rule(answer, one.scale, rule)
-            verdicts[name].append(answer if isinstance(answer, Verdict) else None)
-    own, groups = verdicts.pop("as it is"), group_codes(rows)
+    sample = replace(dataset, rows=tuple(sorted(rows, key=lambda row: drawn(0, row.id))[:SAMPLE]))
+    one = replace(prompt, cascade=None)
+    tables = {
+        name: judge(one, sample, client, settings=settings, question=question, progress=progress)
+        for name, question in variants(AskedQuestion(prompt=one, api=api)).items()
+    }
+    if rule is not None:
+        tables = {name: table.under(rule) for name, table in tables.items()}
+    own, groups = tables.pop("as it is"), group_codes(sample.rows)
     chooses = prompt.scale.kind == "choice"
     changes: dict[str, Mapping[str, Estimate]] = {}
-    for name, after in verdicts.items():
-        pairs = [(i, a, b) for i, (a, b) in enumerate(zip(own, after, strict=True)) if a and b]
+    for name, after in tables.items():
+        both = enumerate(zip(own.answers, after.answers, strict=True))
+        pairs = [
+            (i, a, b) for i, (a, b) in both if isinstance(a, Verdict) and isinstance(b, Verdict)
+        ]
         moved = [a.score != b.score if chooses else a.positive != b.positive for _, a, b in pairs]
         shift = np.array([_share(b, a, chooses) - _share(a, a, chooses) for _, a, b in pairs])
         values = {"decided otherwise": np.array(moved, np.float64), "moved": np.abs(shift)}
@@ -119,8 +114,8 @@ def order_sensitivity(
     return OrderReport(
         judge=f"{prompt.name}@{prompt.version}",
         model=client.model.name,
-        simulated=simulated,
-        rows=len(rows),
+        simulated=own.simulated,
+        rows=len(sample),
         changes=changes,
     )
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from judgewright.judges import InputError, OutputScale, Registry, Row, Unscored, Verdict
 from judgewright.judges.asked_question import (
     AskedQuestion,
-    question_of,
 )
 from judgewright.judges.models.decision_wire import read_answers, wire_body
 from judgewright.judges.models.question import Option, Question, read_request
@@ -116,7 +115,7 @@ def test_a_scale_of_many_grades_is_refused() -> None:
     """A score question has ten levels at most, which is said with the judge's name."""
     many = replace(JUDGE, scale=OutputScale(low=0, high=100, threshold=50))
     with pytest.raises(InputError, match=r"groundedness.*2 to 10 answers, not 101"):
-        question_of(many)
+        _ = asked("decisions", many).question
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -152,7 +151,7 @@ def test_what_no_interface_takes_is_refused_with_the_reason() -> None:
     labels = own_judge("thirty labels")
     assert len(asked("decisions", labels).question.options) == 30
     assert len(asked("systemone", labels).question.options) == 30
-    with pytest.raises(InputError, match="up to 26 options, the judge has 30 labels"):
+    with pytest.raises(InputError, match="2 to 26 answers, not 30"):
         asked("sglang", labels).describe()
 
 

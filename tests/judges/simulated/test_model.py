@@ -4,7 +4,7 @@ import asyncio
 import json
 
 from judgewright.judges import Registry, Row, Simulated
-from judgewright.judges.asked_question import question_of
+from judgewright.judges.asked_question import AskedQuestion
 from judgewright.judges.models import Request
 from judgewright.judges.models.question import Option, Question
 from judgewright.runs.demo import demo_rows
@@ -33,7 +33,7 @@ def test_the_texts_of_a_state_are_read_by_their_names() -> None:
 def test_the_likeliest_grade_is_the_one_that_the_simulated_judge_writes() -> None:
     """On nine rows of ten; a prompt asks for the form of a reply too, which a question does not."""
     prompt, model = Registry().get("groundedness"), Simulated()
-    question, same = question_of(prompt), []
+    question, same = AskedQuestion(prompt=prompt, api="decisions").question, []
     for row in demo_rows(documents=8):
         inputs = {name: row[name] for name in prompt.inputs}
         messages = tuple(prompt.messages(Row(id="1", inputs=inputs)))
