@@ -1,5 +1,5 @@
 from .belief import Belief
-from .brief import BUDGET, Attempt, Brief, build_brief
+from .brief import BUDGET, Brief, build_brief
 from .cells import column_values, count_cells, label_doubts
 from .chance import Chance, chance_of
 from .changes import Changes
@@ -54,7 +54,6 @@ __all__ = [
     "RUN_OUTCOMES",
     "VOLATILE",
     "Asked",
-    "Attempt",
     "Belief",
     "Branch",
     "Brief",

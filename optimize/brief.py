@@ -37,6 +37,8 @@ BYTES_PER_TOKEN = 4
 MOST_ROWS = 14
 """Errors shown at most, and as many rightly judged rows."""
 MOST_ATTEMPTS = 4
+KEPT = "It was kept"
+"""Of an earlier candidate; the search went on from each."""
 MOST_UNREAD = 2
 """Rows shown at most that have no verdict."""
 SHORT = 700
@@ -74,16 +76,6 @@ the slice where there are enough, that the judge rightly decided in the same way
 the errors has to leave them as they are."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
-    """An earlier candidate, and what was made of it."""
-
-    prompt: JudgePrompt
-    kept: bool
-    """Whether the search went on from it; why not is known from validation rows, and so not told.
-    """
-
-
 @dataclass(frozen=True, kw_only=True)
 class Brief:
     """What the optimizer model reads about one prompt."""
@@ -95,7 +87,7 @@ class Brief:
     """Training rows with the verdicts and losses of this prompt, those outside the slice where they
     are known.
     """
-    past: tuple[Attempt, ...] = ()
+    past: tuple[JudgePrompt, ...] = ()
     """Earlier candidates, oldest first."""
     in_use: JudgedDataset | None = None
     """Training rows with the verdicts of the prompt in use, to which guards refer; None where that
@@ -156,9 +148,9 @@ class Brief:
         return any(verdict.distribution for verdict in self.train.judged.verdicts)
 
     @property
-    def earlier(self) -> tuple[tuple[int, Attempt], ...]:
+    def earlier(self) -> tuple[tuple[int, JudgePrompt], ...]:
         """The last candidates other than this prompt, oldest first, each with its number."""
-        others = [attempt for attempt in self.past if attempt.prompt.version != self.prompt.version]
+        others = [prompt for prompt in self.past if prompt.version != self.prompt.version]
         return tuple(enumerate(others, 1))[-MOST_ATTEMPTS:]
 
     @property
@@ -221,20 +213,18 @@ class Brief:
         ]
 
     def _tried(self, pages: Pages) -> str:
-        """The last candidates: what each changed, and whether it was kept."""
+        """The last candidates, all of which the search went on from, and what each changed."""
         past = self.earlier
         if not past:
             return ""
         sections = [pages.add("# Earlier candidates, and what each changed")]
         room = pages.left // 4
-        for k, (number, attempt) in enumerate(reversed(past)):
+        for k, (number, earlier) in enumerate(reversed(past)):
             share = room // (len(past) - k)
             before = pages.left
-            changes = _changes(
-                self.prompt, attempt.prompt, "the present prompt", f"candidate {number}"
-            )
+            changes = _changes(self.prompt, earlier, "the present prompt", f"candidate {number}")
             pieces = [
-                pages.add(f"## Candidate {number}\n{describe_attempt(attempt)}.", share),
+                pages.add(f"## Candidate {number}\n{KEPT}.", share),
                 pages.add(changes, share // 3),
             ]
             sections.append("\n".join(piece for piece in pieces if piece))
@@ -447,7 +437,7 @@ def build_brief(
     judged: JudgedDataset,
     *,
     goal: Goal,
-    past: Sequence[Attempt] = (),
+    past: Sequence[JudgePrompt] = (),
     in_use: JudgedDataset | None = None,
     budget: int = BUDGET,
     explanation: str | None = None,
@@ -481,11 +471,6 @@ def build_brief(
         explanation=explanation,
         cap=cap,
     )
-
-
-def describe_attempt(attempt: Attempt) -> str:
-    """Say what was made of an earlier candidate."""
-    return "It was kept" if attempt.kept else "It was not kept"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

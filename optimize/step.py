@@ -22,7 +22,7 @@ from ..judges import (
     without_thinking,
 )
 from ..judges.models import ask_together
-from .brief import Attempt, Brief, build_brief
+from .brief import Brief, build_brief
 from .cells import column_values
 from .context import RunContext
 from .events import ProposalRecord, StepTaken
@@ -58,7 +58,7 @@ class Branch:
     """All rows that are written from, with the last known verdicts."""
     batch: JudgedDataset
     """Those of them that the present prompt was judged on."""
-    past: tuple[Attempt, ...] = ()
+    past: tuple[JudgePrompt, ...] = ()
     """Every prompt that the branch went on from, oldest first."""
     useless: frozenset[str] = frozenset()
     """Versions that were judged and are of no use."""
@@ -114,7 +114,7 @@ class Branch:
             held=(*self.held, held),
             train=train,
             batch=self.batch if batch is None else batch,
-            past=(*self.past, Attempt(prompt=prompt, kept=True)),
+            past=(*self.past, prompt),
         )
 
 
@@ -175,7 +175,7 @@ class Step:
         )
         if violations:
             return replace(record, violations=violations), branch.stays()
-        if prompt.version in {attempt.prompt.version for attempt in branch.past} | branch.useless:
+        if prompt.version in {earlier.version for earlier in branch.past} | branch.useless:
             return replace(record, result="tried before"), branch.stays()
         try:
             return self._judge_new(prompt, record)

@@ -20,7 +20,6 @@ from judgewright.judges import (
     Verdict,
 )
 from judgewright.optimize import (
-    Attempt,
     Brief,
     Goal,
     Target,
@@ -144,8 +143,7 @@ def test_one_whole_brief() -> None:
     judged = replace(judged, answers=answers)
     goal = goal_of()
     stricter = PROMPT.edited(criteria=PROMPT.criteria + "\nEvery number must match.")
-    attempt = Attempt(prompt=stricter, kept=False)
-    brief = build_brief(PROMPT, judged, goal=goal, past=[attempt], explanation="why")
+    brief = build_brief(PROMPT, judged, goal=goal, past=[stricter], explanation="why")
     text = brief.text()
     if not GOLDEN.exists():
         GOLDEN.write_text(text, "utf-8")
@@ -264,10 +262,7 @@ def test_any_brief_keeps_its_budget_and_shows_training_rows_only(
     the text.
     """
     goal = goal_of()
-    past = [
-        Attempt(prompt=PROMPT.edited(criteria=f"Criteria {i}. " * 40), kept=False)
-        for i in range(attempts)
-    ]
+    past = [PROMPT.edited(criteria=f"Criteria {i}. " * 40) for i in range(attempts)]
     made = [
         build_brief(PROMPT, judged, goal=goal, past=past, budget=budget, explanation="why")
         for _ in range(2)

@@ -26,7 +26,6 @@ from judgewright.judges import (
 )
 from judgewright.judges.models import Request
 from judgewright.optimize import (
-    Attempt,
     Brief,
     Goal,
     Objective,
@@ -84,8 +83,8 @@ def small_study() -> Study:
     judged = judged_of(rows, [grade for *_, grade in texts])
     study = Study.of(build_brief(PROMPT, judged, goal=goal_of(), explanation="why"))
     kinds = {row.id: "kind = chat" if i > 6 else "kind = page" for i, row in enumerate(rows)}
-    attempt = Attempt(prompt=PROMPT.edited(criteria=f"{PROMPT.criteria}\nMore."), kept=False)
-    return replace(study, columns={"kind": kinds}, past=(attempt,))
+    earlier = PROMPT.edited(criteria=f"{PROMPT.criteria}\nMore.")
+    return replace(study, columns={"kind": kinds}, past=(earlier,))
 
 
 def test_one_whole_view() -> None:
