@@ -150,10 +150,6 @@ def find_slices(
     *,
     metric: str | None = None,
     columns: Iterable[str] = (),
-    exclude: Iterable[str] = (),
-    max_depth: int = 3,
-    min_support: int | None = None,
-    seed: int = 0,
     sealed: bool = False,
     workspace: str | Path | None = None,
 ) -> Slices:
@@ -164,21 +160,10 @@ def find_slices(
         metric: The metric that should be poor on the slice; precision, or `accuracy_grades` of
             classes, unless given.
         columns: The only columns to search; all that do not leak the label unless given.
-        exclude: Columns to leave out.
-        max_depth: Conditions in a slice at most.
-        min_support: Rows in a slice at least; 30 or 0.5 % unless given.
-        seed: Of the two folds.
     """
     from .actions.find_slices import Search, open_rows, read_judged, search
 
-    settings = Search(
-        metric=metric,
-        columns=tuple(columns),
-        exclude=tuple(exclude),
-        max_depth=max_depth,
-        min_support=min_support,
-        seed=seed,
-    )
+    settings = Search(metric=metric, columns=tuple(columns))
     if isinstance(judged, Bench):
         if sealed:
             raise InputError("sealed is for verdicts; of a bench the rows it read are searched")

@@ -57,25 +57,17 @@ class Search:
         "Comma-separated columns to search [default: all columns that do not leak the label].",
         kind="names",
     )
-    exclude: tuple[str, ...] = ()
-    """Columns to leave out; in Python alone."""
     keep: tuple[str, ...] = _slices(
         (),
         "Comma-separated columns to search though named like a label or a judge's output.",
         kind="names",
     )
-    max_depth: int = 3
-    """Conditions in a slice at most; in Python alone."""
-    min_support: int | None = None
-    """Rows in a slice at least, 30 or 0.5 % unless given; in Python alone."""
     text: bool | None = _slices(
         None,
         "Search by what texts look like [default: where there are any].",
         kind="flag",
         flag="--text/--no-text",
     )
-    seed: int = 0
-    """Of the two folds; in Python alone."""
 
 
 def read_judged(
@@ -199,20 +191,14 @@ def search(
             judged,
             metric=searched_metric(judged, options),
             columns=options.columns or None,
-            exclude=options.exclude,
             keep=options.keep,
-            seed=options.seed,
         )
     return find_slices(
         judged,
         metric=searched_metric(judged, options),
         columns=options.columns or None,
-        exclude=options.exclude,
         keep=options.keep,
-        max_depth=options.max_depth,
-        min_support=options.min_support,
         text=_reads_texts(judged, options),
-        seed=options.seed,
         progress=progress,
     )
 

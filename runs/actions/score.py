@@ -45,8 +45,6 @@ class ScoreOptions:
         None,
         "Column that says where people were uncertain; adds the metrics of DIRAS.",
     )
-    seed: int = 0
-    """Of the draws behind the interval of ECE; in Python alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,8 +122,8 @@ def measure_one(
         shown: Those rows that may be searched for the worst slice; without them nothing is said of
             it, nor of another threshold.
     """
-    at, uncertain, seed = options.at or (10,), options.uncertain, options.seed
-    benchmark = measure(judged, at=at, uncertain=uncertain, seed=seed)
+    at, uncertain = options.at or (10,), options.uncertain
+    benchmark = measure(judged, at=at, uncertain=uncertain)
     if not isinstance(judged, JudgedDataset):
         return Score(judged=judged, benchmark=benchmark)
     by = options.by
@@ -134,7 +132,7 @@ def measure_one(
         benchmark=benchmark,
         summary=None if shown is None else summarize(judged, benchmark.to_json(), shown=shown),
         by=by,
-        parts=by_column(judged, by, at=at, uncertain=uncertain, seed=seed) if by else {},
+        parts=by_column(judged, by, at=at, uncertain=uncertain) if by else {},
         macro=macro_means(judged, by) if by else {},
     )
 
@@ -148,9 +146,7 @@ def measure_many(
 ) -> Leaderboard:
     """Measure several judges and rank them, with published figures beside them."""
     benchmarks = {
-        name: measure(
-            judged, at=options.at or (10,), uncertain=options.uncertain, seed=options.seed
-        )
+        name: measure(judged, at=options.at or (10,), uncertain=options.uncertain)
         for name, judged in judges.items()
     }
     return rank_judges(judges, benchmarks, metric=metric, published=published)
