@@ -247,38 +247,27 @@ def counting_on_stderr(doing: str, *, quiet: bool = False) -> Iterator[Callable[
         yield count
 
 
-def _summary(progress: Progress) -> str:
+def _summary(progress: Progress, *, room: int | None = None) -> str:
+    """Say what came of the requests; in little room the first parts that fit: what failed, what it
+    cost, how many were cached.
+    """
     if progress.note:
-        return progress.note
+        return progress.note if room is None else inline(progress.note)[: max(0, room)]
     if not progress.asked:
         return ""
     answered = (progress.done - progress.failed) / progress.done if progress.done else 1.0
-    failed = f", {progress.failed} failed (coverage {answered:.1%})" if progress.failed else ""
-    cost = "" if progress.cost is None else f", ${progress.cost:.4f}"
-    speed = (
-        ""
-        if progress.speed is None
-        else f", {progress.speed:,.{0 if progress.speed >= 10 else 1}f} tokens/s"
-    )
-    again = f", {progress.again} cut and asked again" if progress.again else ""
-    return f"{progress.recorded} cached{failed}{again}{cost}{speed}"
-
-
-def _short_summary(progress: Progress, room: int) -> str:
-    """Say as much of the summary as fits: first what failed, then what it cost, then how many were
-    cached.
-    """
-    if progress.note:
-        return inline(progress.note)[: max(0, room)]
-    parts = [f"{progress.failed} failed"] if progress.failed else []
+    coverage = f" (coverage {answered:.1%})" if room is None else ""
+    parts = [f"{progress.failed} failed{coverage}"] if progress.failed else []
     parts += [] if progress.cost is None else [f"${progress.cost:.4f}"]
-    parts += [f"{progress.recorded} cached"]
-    fitting = ""
+    parts.append(f"{progress.recorded} cached")
+    parts += [f"{progress.again} cut and asked again"] if progress.again else []
+    if progress.speed is not None:
+        parts.append(f"{progress.speed:,.{0 if progress.speed >= 10 else 1}f} tokens/s")
+    text = ""
     for part in parts:
-        longer = f"{fitting}, {part}" if fitting else part
-        if len(longer) <= room:
-            fitting = longer
-    return fitting
+        longer = f"{text}, {part}" if text else part
+        text = longer if room is None or len(longer) <= room else text
+    return text
 
 
 def _time_left(progress: Progress, before: int, seconds: float) -> str:
@@ -345,7 +334,7 @@ def _bar() -> Iterator[Callable[[str, Progress], None]]:
                 tasks[doing] = bar.add_task(label, total=progress.total, summary="")
             count = f" {progress.total}/{progress.total}  0:00:00   "
             taken = min(len(doing), console.width // 3) + bar_width + len(count)
-            summary = _short_summary(progress, console.width - taken)
+            summary = _summary(progress, room=console.width - taken)
             bar.update(tasks[doing], completed=progress.done, total=progress.total, summary=summary)
 
         yield show

@@ -174,7 +174,7 @@ from judgewright.judges import Progress
 from judgewright.runs.terminal import progress_on_stderr
 with progress_on_stderr() as watch:
     for done in (0, 104_600):
-        watch(sys.argv[1], Progress(done=done, total=104_600, failed=123, recorded=999, cost=12.3456, tokens=0))
+        watch(sys.argv[1], Progress(done=done, total=104_600, failed=123, recorded=999, cost=12.3456, tokens=0, asked="m"))
 """  # noqa: E501
 
 
