@@ -414,7 +414,7 @@ def merge(source: Path | ServerAddress, target: Path | ServerAddress, as_json: b
     begun in one is resumed in the other. Prompts and other files are not copied: they belong in
     git.
     """
-    from ..actions.merge_workspaces import merge_workspaces
+    from ..store.merging import merge_workspaces
 
     with open_workspace(source) as theirs, open_workspace(target) as ours:
         merged, jobs = merge_workspaces(theirs, ours)

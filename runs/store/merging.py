@@ -14,7 +14,9 @@ from typing import Any
 
 from ...judges import InputError
 from .database import Database
+from .jobs import JobQueue
 from .ledger import merge_ledgers, require_mergeable
+from .workspace import Workspace
 from .writer import Connection, Cursor
 
 _PART = 500
@@ -36,6 +38,21 @@ class Merged:
     """Entries of the ledger."""
     differing: int
     """Calls that each workspace has an answer of its own to; the target's stays."""
+
+
+def merge_workspaces(source: Workspace, target: Workspace) -> tuple[Merged, int]:
+    """Enter what a workspace knows in another one, with the jobs that have ended; return what was
+    new, and how many jobs.
+
+    Raises:
+        InputError: There is no such source, both are the same, or see `merge`.
+        WorkspaceError: See `merge`.
+    """
+    source.require()
+    if source.is_also(target):
+        raise InputError(f"{source.place} cannot be merged into itself")
+    merged = merge(source.database, target.database)
+    return merged, JobQueue(target.place, None).take_over(JobQueue(source.place, None))
 
 
 def merge(source: Database, target: Database) -> Merged:

@@ -21,7 +21,6 @@ from judgewright.judges import (
 )
 from judgewright.runs.actions import TwoJudges, lineage, read_run, start_run
 from judgewright.runs.actions.keep_judge import keep_judge
-from judgewright.runs.actions.merge_workspaces import merge_workspaces
 from judgewright.runs.actions.read_git_prompt import judge_of
 from judgewright.runs.actions.show_rows import shown_rows
 from judgewright.runs.cli import main
@@ -30,6 +29,7 @@ from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.reports.run_export import export_run
 from judgewright.runs.store import RunConfig, Workspace, list_runs
 from judgewright.runs.store.banks import banks_of, keep_banks
+from judgewright.runs.store.merging import merge_workspaces
 from judgewright.runs.store.sealed_rows import read_open, seal_first, sealed_rows
 
 PLAIN = Registry().get("groundedness")
