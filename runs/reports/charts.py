@@ -20,7 +20,7 @@ from ...slices import SliceReport
 from ...slices.inspect_slice import MeasuredSlice
 from ..actions.run_summary import RunSummary
 from .drawing import BLUE, GREEN, ORANGE, WIDTH, Drawing, Scale, cells, fit_label, no_picture
-from .numbers import number, p_value, step_result
+from .numbers import number, p_value
 
 Payload = Mapping[str, Any]  # Any: JSON out of the journal
 
@@ -133,7 +133,7 @@ def points_of(steps: Iterable[StepTaken]) -> list[Point]:
                 step=number_of_step,
                 loss=_mean([one.loss for one in judged], shares) if judged else None,
                 metrics=metrics,
-                result=step_result((judged or [folds[0].proposal])[0].result),
+                result=(judged or [folds[0].proposal])[0].result,
                 kept=any(one.kept for one in judged),
                 arm=arm,
             )

@@ -4,7 +4,6 @@ way.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +29,6 @@ METRIC_ORDER = (
     *("pearson", "spearman", "kendall_tau", "map", "ndcg@10", "ndcg_exp@10", "uncertainty_ap"),
     *("diras_binary", "diras_calibration", "diras_ranking", "diras_uncertainty", "diras_mean"),
 )
-_NEAR_GUARD = re.compile(r"worse: (\S+) moved by ([+-][\d.]+), too near its guard for the gate")
 Figure = Mapping[str, Any]  # Any: JSON; an estimate or a change with `low` and `high`
 
 
@@ -91,22 +89,6 @@ def percent(share: float) -> str:
 def count(value: int | None) -> str:
     """Write a count."""
     return NONE if value is None else f"{value:,}"
-
-
-def step_result(text: str) -> str:
-    """Write the result of a step in plain words."""
-    # Journals are compared when a run is resumed, so the stored text stays as it is.
-    match = _NEAR_GUARD.fullmatch(text)
-    if match is None:
-        return text
-    metric, moved = match[1], 100 * float(match[2])
-    from ...judges.metrics.catalog import LOWER_IS_BETTER
-
-    if metric in LOWER_IS_BETTER:
-        verb = "rose" if moved > 0 else "fell only"
-        return f"not kept: {metric} {verb} by {abs(moved) / 100:.3f}, too close to its limit"
-    verb = "fell" if moved < 0 else "rose only"
-    return f"not kept: {metric} {verb} {abs(moved):.1f} points, too close to its limit"
 
 
 def moment(at: str | None) -> str:

@@ -84,7 +84,6 @@ def open_templates(package: str = "", *, markup: bool = True, lines: bool = Fals
         "threshold_sentence": describe_threshold,
         "final_changes": describe_final,
         "evidence_sentences": describe_evidence,
-        "step_result": numbers.step_result,
         "spread": spread_of,
         "named_metrics": numbers.named_metrics,
         "word_diff": diff_words,
