@@ -149,7 +149,7 @@ def check_reading(
         labels=labels if len(set(labels)) > 1 else (),
         unordered=texts["unordered"].casefold().startswith("y"),
         scale=None if labels else quotes.scale(texts["scale"]),
-        threshold=quotes.threshold(texts["threshold"]),
+        threshold=quotes.threshold(texts["threshold"], labels),
         reply_fields=fields,
         verdict=verdict,
         confidence=confidence if confidence in fields and confidence != verdict else "",
@@ -206,10 +206,12 @@ class _Quotes:
         numbers = all(label.replace(".", "", 1).isdigit() for label in listed)
         return numbers and words not in (listed[0], listed[-1])
 
-    def threshold(self, words: str) -> str:
-        """Return what passes as the text spells it, or a whole number that stands beside one of
-        its: 2 where it says that 3 fails.
+    def threshold(self, words: str, labels: Sequence[str]) -> str:
+        """Return what passes, a label or as the text spells it, or a whole number that stands
+        beside one of its: 2 where it says that 3 fails.
         """
+        if words in labels:
+            return words
         if words.isdecimal() and words not in self._text:
             if not any(str(int(words) + step) in self._text for step in (-1, 1)):
                 self.unfounded.append(words)

@@ -44,7 +44,7 @@ NOTHING = {**{name: [] for name in LISTS}, **dict.fromkeys(TEXTS, "")}
 
 def kept_cases() -> Iterator[tuple[str, Path | str, dict[str, Any]]]:
     """Yield the name of each kept prompt, its file or its text, and what it means."""
-    for folder in ("own", "unseen", "fresh"):
+    for folder in ("own", "unseen", "fresh", "apart"):
         inside = FOLDER if folder == "own" else FOLDER / folder
         for case in yaml.safe_load((inside / "expected.yaml").read_text(encoding="utf-8")):
             yield f"{folder}/{case['file']}", inside / case["file"], case

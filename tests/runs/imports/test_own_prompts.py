@@ -25,6 +25,17 @@ ASKED = {
     "forms/two_measures": ["scale"],
     "forms/score_and_pass_ask": ["verdict"],
     "fresh/promptfoo_rubricprompt.yml": ["verdict"],  # pass or score
+    "apart/ocena_rozmow_infolinia.md": ["field"],  # a message of its own has the row
+    "apart/qualita_chiamate.txt": ["field"],
+    "apart/meeting_summary_eval.md": ["scale"],
+    "apart/wiki_answer_quality.txt": ["scale"],
+    "apart/langsmith_hub_escalation.json": ["scale"],  # a handbook says which level is bad
+    "apart/feedbackEleve.ts": ["verdict"],
+    "apart/traducao_bula.md": ["verdict"],
+    "apart/discharge_letter_review.py": ["scale"],  # no verdict is asked for
+    "apart/tour_proposal_feedback.md": ["scale", "verdict"],
+    "apart/sql_judge.py": ["fill", "criteria"],  # {{key}} is text of the prompt
+    "apart/smsTranslationCheck.js": ["scale", "criteria"],  # of two strings the wrong one
     "forms/threshold_elsewhere": ["scale"],  # the environment says what passes
 }
 """What is asked though the reading is there; of all others nothing is."""
@@ -36,7 +47,11 @@ READ_ANYWAY = {
     "forms/risk_unsaid": "4<3<2<1",
 }
 """What rules had to ask about, and a reader took from the words."""
-WHOLE = [name for name in READINGS["kept"] if name not in ASKED and not name.startswith("forms/")]
+WHOLE = [
+    name
+    for name in READINGS["kept"]
+    if name not in ASKED and not name.startswith(("forms/", "apart/"))
+]
 
 
 def judge_of(name: str, folder: Path) -> JudgePrompt:
