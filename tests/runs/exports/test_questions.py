@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+import judgewright as jw
 from judgewright.judges import DecisionRule, InputError, Platt, Registry
 from judgewright.judges.asked_question import verdict_scale
 from judgewright.judges.cascade import Cascade
@@ -18,6 +19,7 @@ from judgewright.runs.exports import (
     Refused,
     make_files,
     pack_export,
+    read_export,
     write_export,
 )
 from judgewright.runs.store.workspace import Workspace
@@ -94,6 +96,14 @@ def test_a_question_comes_without_what_is_a_chat_models(target: str) -> None:
     assert not {"prompt.json", "slow_judge.json"} & packed.files.keys()
     said = " ".join(packed.body["declared_differences"])
     assert not any(word in said for word in ("prompt.json", "push()", "max_completion_tokens"))
+
+
+def test_python_writes_a_question_too(tmp_path) -> None:
+    """By the argument that the command has as an option."""
+    out = jw.export(
+        "groundedness", to="python", out=tmp_path / "out", api="sglang", workspace=tmp_path
+    )
+    assert read_export(out).context.api == "sglang"
 
 
 def test_no_registry_gets_a_question(tmp_path) -> None:
