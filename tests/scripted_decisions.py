@@ -1,8 +1,8 @@
 """A decision endpoint that does what a script says, and what gateways around one do.
 
 A script names what goes wrong with each request in turn: a status, such as `429` or, with
-Retry-After, `429 after 2`; `quota`, `too_long` or `refusal_error`; `timeout`, `empty` or `badjson`;
-or `SPOILT`.
+Retry-After, `429 after 2`; `quota`, `too_long` or `refusal_error`; `timeout` or `badjson`; or
+`SPOILT`.
 """
 
 from __future__ import annotations

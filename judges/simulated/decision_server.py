@@ -135,7 +135,6 @@ class DecisionService:
         await asyncio.sleep(self.faults.latency)
         fault = self.fault(http, digest)
         self.stats.billed += 1
-        self.stats.questions += len(named)
         self._billed.add(digest)
         self.stats.bodies = len(self._billed)
         if fault == "timeout":
@@ -144,8 +143,8 @@ class DecisionService:
         tokens = approximate_tokens(json.dumps(body, ensure_ascii=False))
         body = self.body(self.answers(state, named, fault), tokens, fault)
         text = json.dumps(body).encode()  # orjson would write null for NaN
-        lengths = {"badjson": len(text) // 2, "empty": 0}
-        return json_response(text[: lengths.get(fault or "")], headers=self._headers())
+        length = len(text) // 2 if fault == "badjson" else None
+        return json_response(text[:length], headers=self._headers())
 
     def _headers(self) -> dict[str, str]:
         return {"x-request-id": f"req_{self.stats.requests}"} if self.api == "decisions" else {}

@@ -47,8 +47,6 @@ class Stats:
     requests: int = 0
     billed: int = 0
     """Completions the model made, whether or not the answer reached the caller."""
-    questions: int = 0
-    """What a decision model answered of them."""
     bodies: int = 0
     """Different request bodies among the billed ones; `billed - bodies` were paid twice."""
     answers: Counter[str] = field(default_factory=Counter)

@@ -4,7 +4,7 @@ figures are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -221,7 +221,9 @@ def run_bench(
             )
         stats = client.stats
         notes = [*hidden_notes(prompt)]
-        notes += _build_notes(first)
+        if first.build not in (None, first.model):
+            answered = f"{first.model} answered as {first.build}"
+            notes.append(f"{answered}: the figures hold for that build")
         if kept_rule is not None:
             by = f"the kept rule {kept_rule.rule.version}"
             notes.append(f"decided by {by}: positive at {kept_rule.rule.threshold:g}")
@@ -437,12 +439,6 @@ def describe_parameters(dropped: Iterable[str], ignored: Mapping[str, int]) -> t
         )
         notes.append(f"ignored by the endpoint: {ignored_names}")
     return tuple(notes)
-
-
-def _build_notes(judged: JudgedDataset) -> Iterator[str]:
-    """Yield which build of a decision model the figures are of, where it has another name."""
-    if judged.build not in (None, judged.model):
-        yield f"{judged.model} answered as {judged.build}: the figures hold for that build"
 
 
 def write_verdicts(judged: JudgedDataset, path: Path) -> None:

@@ -17,6 +17,7 @@ from ...judges.claims import FIELD, split_sentences
 from ...judges.files import TokenSummary, count_row_tokens
 from ...judges.models import ignored_parameters, unused_settings
 from ...judges.models.batch_queue import PRICE_SHARE
+from ...judges.models.question import REPLY_TOKENS
 from ...optimize import Objective, open_rows
 from ...optimize.forecast import (
     ASSUMED,
@@ -47,8 +48,6 @@ _WITH_CASES = "judge with cases"
 """What a call to the judge is called in which it is shown decided cases."""
 VERDICT_TOKENS = 120
 """Tokens of a verdict."""
-ANSWER_TOKENS = 10
-"""The same of a decision model, which most services bill nothing for."""
 TEXT_TOKENS = 475
 """Tokens of an optimizer's reply; its request is taken to be as long as its brief may be."""
 
@@ -221,7 +220,7 @@ def _rates(
 
 
 def _verdict_tokens(planned: PlannedRun) -> int:
-    return ANSWER_TOKENS if planned.settings.decides else VERDICT_TOKENS
+    return REPLY_TOKENS if planned.settings.decides else VERDICT_TOKENS
 
 
 def _case_tokens(planned: PlannedRun, config: RunConfig) -> int:

@@ -13,7 +13,6 @@ from .judges_add import add
 from .judges_cases import cases
 
 if TYPE_CHECKING:
-    from ...judges import JudgePrompt
     from ...judges.models.question import DecisionApi
     from ..store.workspace import Workspace
 
@@ -103,12 +102,16 @@ def show(
     as_json: bool,
 ) -> None:
     """Print a judge as YAML; with AFTER, what changed from JUDGE to that one."""
+    from ...judges.asked_question import AskedQuestion
     from ...optimize.word_diff import diff_prompts
     from ..actions.verification import verification
 
     prompt = workspace.registry.get(judge)
     if form is not None:
-        _show_question(prompt, api, as_json=as_json)
+        asked = AskedQuestion(prompt=prompt, api=api)
+        body = {"name": prompt.name, "version": prompt.version, "api": api}
+        body |= {"question": asked.empty_body(), "left_out": asked.left_out}
+        answer(body, asked.describe(), as_json=as_json)
         return
     if after is not None:
         other = workspace.registry.get(after)
@@ -124,15 +127,6 @@ def show(
     notes = [verified["note"], *([prompt.cases.describe()] if prompt.cases is not None else ())]
     lines = [text.rstrip("\n"), *(f"# {note}" for note in notes)]
     answer(body, "\n".join(lines), as_json=as_json)
-
-
-def _show_question(prompt: JudgePrompt, api: DecisionApi, *, as_json: bool) -> None:
-    from ...judges.asked_question import AskedQuestion
-
-    asked = AskedQuestion(prompt=prompt, api=api)
-    body = {"name": prompt.name, "version": prompt.version, "api": api}
-    body |= {"question": asked.empty_body(), "left_out": asked.left_out}
-    answer(body, asked.describe(), as_json=as_json)
 
 
 @judges.command(epilog=USES)

@@ -108,7 +108,7 @@ def test_a_plan_prices_questions_and_says_how_fast_they_were_answered(
     plan = ("--target", "brier", "--optimizer-model", "chat", "--plan")
     code, out, err = run(capsys, "optimize", "own.yaml", *OPTIMIZE[2:], *plan)
     assert code == 0, err
-    assert "a verdict is taken to have 10 tokens" in out
+    assert "a verdict is taken to have 16 tokens" in out
     assert "one: its last 200 calls took " in out
     sent = [len(json.dumps(json.loads(body), indent=None)) / 4 for body in server.decided]
     rows = load_dataset(Path("rows.jsonl"), inputs=JUDGE.inputs, scale=JUDGE.scale).rows
