@@ -120,7 +120,6 @@ def measure(
     *,
     at: Sequence[int] = (10,),
     uncertain: str | None = None,
-    resamples: int = 2000,
     seed: int = 0,
 ) -> Benchmark:
     """Measure a judge against the human labels.
@@ -147,8 +146,7 @@ def measure(
         at: Cut-offs of nDCG.
         uncertain: The metadata column that says whether people found a row hard; empty, 0, false
             and no mean they did not.
-        resamples: How many errors to draw for the interval of ECE.
-        seed: Of the draws.
+        seed: Of what is drawn for the interval of ECE.
 
     Raises:
         InputError: A grade is not on the shared scale, a probability is outside [0, 1], a cut-off
@@ -156,7 +154,7 @@ def measure(
     """
     if uncertain is not None:
         require_column(predictions.dataset, uncertain)
-    options = MeasureOptions(at=tuple(at), uncertain=uncertain, resamples=resamples, seed=seed)
+    options = MeasureOptions(at=tuple(at), uncertain=uncertain, seed=seed)
     return _measure(predictions, options)
 
 
@@ -212,7 +210,6 @@ def by_column(
     least: int = 1,
     at: Sequence[int] = (10,),
     uncertain: str | None = None,
-    resamples: int = 2000,
     seed: int = 0,
 ) -> dict[str, Benchmark]:
     """Measure the judge on the rows of each value of a metadata column, values in order; None
@@ -224,8 +221,7 @@ def by_column(
         least: Values with fewer rows than this are measured together, as `(fewer than N rows)`.
         at: As `measure`.
         uncertain: As `measure`.
-        resamples: As `measure`.
-        seed: Of the draws.
+        seed: Of what is drawn for the interval of ECE.
 
     Raises:
         InputError: No row has the column, or as `measure`.
@@ -239,7 +235,7 @@ def by_column(
             together += positions.pop(value)
     if together:
         positions[f"(fewer than {least} rows)"] = sorted(together)
-    options = MeasureOptions(at=tuple(at), uncertain=uncertain, resamples=resamples, seed=seed)
+    options = MeasureOptions(at=tuple(at), uncertain=uncertain, seed=seed)
     return {
         value: _measure(predictions.only(positions[value]), options) for value in sorted(positions)
     }

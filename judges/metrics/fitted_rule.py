@@ -151,7 +151,6 @@ def calibrate(
     *,
     metric: str = "f1",
     method: Method = "isotonic",
-    resamples: int = 2000,
 ) -> Calibrated:
     """Fit a decision rule, and show by cross-fitting what it changes.
 
@@ -160,7 +159,6 @@ def calibrate(
             before is undone.
         metric: What the threshold maximises, one of `BINARY_METRICS`.
         method: How confidence is calibrated; `none` leaves it as it is.
-        resamples: How many to draw for each interval.
 
     Raises:
         InputError: There are too few rows, labels or groups of one class, or no confidence to
@@ -177,8 +175,8 @@ def calibrate(
         metric=metric,
         method=method,
         folds=folds,
-        before=measure(before, resamples=resamples),
-        after=measure(after, resamples=resamples),
+        before=measure(before),
+        after=measure(after),
         change=compare(metric, before, after),
         judged_before=before,
         judged_after=after,

@@ -35,7 +35,6 @@ class MeasureOptions:
 
     at: tuple[int, ...] = (10,)
     uncertain: str | None = None
-    resamples: int = 2000
     seed: int = 0
 
 
@@ -229,7 +228,7 @@ def _calibration(predictions: JudgedArrays, options: MeasureOptions) -> dict[str
     weight = None if predictions.weight is None else predictions.weight[rows]
     label, probability = predictions.positive[rows], predictions.probability[rows]
     intervals = calibration.calibration_intervals(
-        label, probability, groups, weight=weight, resamples=options.resamples, seed=options.seed
+        label, probability, groups, weight=weight, seed=options.seed
     )
     cells = Cells(code=np.zeros(len(rows), np.int64), size=1, groups=groups, weight=weight)
     estimates = {}

@@ -126,7 +126,7 @@ class VerdictFile:
         at = (int(cutoff),) if cutoff.isdecimal() and len(cutoff) < 6 else (10,)
         key = (repr(rule.columns()), rule.judge, rule.uncertain, at)
         if key not in self._benchmarks:
-            self._benchmarks[key] = measure(judged, at=at, uncertain=rule.uncertain, resamples=1)
+            self._benchmarks[key] = measure(judged, at=at, uncertain=rule.uncertain)
         return self._benchmarks[key]
 
 

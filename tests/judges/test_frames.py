@@ -149,7 +149,7 @@ def test_a_data_set_as_a_frame_keeps_its_own_columns() -> None:
 
 def test_a_benchmark_as_a_frame_has_every_metric_with_interval_and_n() -> None:
     """The numbers are those of its metrics; what was simulated says so where it is shown."""
-    benchmark = measure(judged(200, simulated=True), resamples=50)
+    benchmark = measure(judged(200, simulated=True))
     frame = benchmark.to_frame().set_index("metric")
     assert list(frame.index) == list(benchmark.metrics)
     precision = benchmark.metrics["precision"]
@@ -161,7 +161,7 @@ def test_a_benchmark_as_a_frame_has_every_metric_with_interval_and_n() -> None:
     ]
     assert "SIMULATED" in benchmark._repr_html_()
     assert "SIMULATED" in repr(benchmark)
-    assert "SIMULATED" not in repr(measure(judged(20), resamples=50))
+    assert "SIMULATED" not in repr(measure(judged(20)))
 
 
 def test_a_leaderboard_as_frames_has_judges_and_pairs() -> None:
@@ -172,7 +172,7 @@ def test_a_leaderboard_as_frames_has_judges_and_pairs() -> None:
     tables["b"] = JudgedDataset(
         dataset=tables["a"].dataset, answers=tables["b"].answers, scale=BINARY
     )
-    benchmarks = {name: measure(table, resamples=50) for name, table in tables.items()}
+    benchmarks = {name: measure(table) for name, table in tables.items()}
     board = rank_judges(tables, benchmarks, metric="f1", published=load_published([PUBLISHED]))
     frame = board.to_frame()
     assert frame["rank"].tolist()[:2] == [1, 2]
@@ -211,7 +211,7 @@ def test_a_prompt_prints_what_it_is_and_not_its_text() -> None:
 
 def test_a_calibration_as_a_frame_has_before_and_after() -> None:
     """Two lines a metric, as `shown` has them."""
-    found = calibrate(judged(200), method="platt", resamples=50)
+    found = calibrate(judged(200), method="platt")
     frame = found.to_frame()
     assert frame.rule.tolist() == ["before", "after"] * 4
     after = found.after.metrics["ece"]
@@ -225,7 +225,7 @@ def test_suspects_are_shown_with_hostile_texts_inert() -> None:
     table = judged(200, text=HOSTILE)
     audit = likely_label_errors(table, limit=7)
     assert audit.to_frame().id.tolist() == [suspect.row.id for suspect in audit.suspects]
-    for shown in (audit, table, table.dataset, measure(table, resamples=50)):
+    for shown in (audit, table, table.dataset, measure(table)):
         assert len(repr(shown)) < 250
         assert "\u202e" not in repr(shown)
         assert tags(shown._repr_html_()) <= ALLOWED

@@ -489,7 +489,7 @@ def test_forty_real_rows_give_a_benchmark(real: Real, tmp_path: Path) -> None:
     )
     dataset = replace(whole, rows=whole.rows[:: len(whole.rows) // 40][:40])
     with Client(Simulated()) as client:
-        benchmark = measure(judge(prompt, dataset, client), resamples=200)
+        benchmark = measure(judge(prompt, dataset, client))
     assert (benchmark.n, benchmark.coverage, benchmark.simulated) == (40, 1.0, True)
     f1 = benchmark.metrics["f1"]
     assert f1.value is not None

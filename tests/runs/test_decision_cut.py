@@ -62,7 +62,7 @@ def test_the_best_cut_is_found_and_preferred_by_the_right_figure() -> None:
     """
     holds = {"calibrate": 0, "gate": 0}
     for seed in range(SEEDS):
-        fitted = calibrate(judged_rows(400, seed), method="none", resamples=20)
+        fitted = calibrate(judged_rows(400, seed), method="none")
         assert fitted.rule.threshold == pytest.approx(CUT, abs=0.05)
         sealed = judged_rows(600, seed + SEEDS)
         objective = Objective(text="raise f1", target="f1", direction=None)

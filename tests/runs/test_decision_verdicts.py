@@ -89,7 +89,7 @@ def test_a_verdict_file_read_back_decides_and_measures_alike(
     again = load_verdicts(tmp_path / "v.jsonl")
     assert again.predicted.tolist() == judged.predicted.tolist()
     assert again.positive.tolist() == judged.positive.tolist()
-    before, after = measure(judged, resamples=50).metrics, measure(again, resamples=50).metrics
+    before, after = measure(judged).metrics, measure(again).metrics
     for name in METRICS:
         figures = [(one[name].value, one[name].low) for one in (before, after)]
         assert figures[1] == pytest.approx(figures[0], abs=1e-9), name
@@ -146,7 +146,7 @@ def test_metrics_equal_scikit_learns_on_the_same_probabilities(seed: int) -> Non
     label, score = (np.array(side) for side in zip(*pairs, strict=True))
     assert judged.unscored == {"parse": 300 - len(pairs)}
     assert len(pairs) < 290
-    figures = {name: one.value for name, one in measure(judged, resamples=20).metrics.items()}
+    figures = {name: one.value for name, one in measure(judged).metrics.items()}
     observed, stated = calibration_curve(label, score, n_bins=10)
     share = np.bincount(np.searchsorted(np.linspace(0, 1, 11)[1:-1], score), minlength=10)
     expected = {

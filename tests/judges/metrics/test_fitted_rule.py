@@ -224,9 +224,7 @@ def test_no_row_is_decided_by_a_rule_its_group_helped_to_fit() -> None:
     ]
     swapped = [*lines]
     swapped[10], swapped[11] = (1.0, *lines[10][1:]), (0.0, *lines[11][1:])
-    first, second = (
-        calibrate(table(some, groups=groups), resamples=2) for some in (lines, swapped)
-    )
+    first, second = (calibrate(table(some, groups=groups)) for some in (lines, swapped))
     assert first.rule != second.rule
     assert first.judged_after.answers[10:12] == second.judged_after.answers[10:12]
     assert first.judged_after.answers != second.judged_after.answers
@@ -240,7 +238,7 @@ def test_on_a_probability_scale_the_score_is_calibrated_and_then_cut() -> None:
     score = rng.uniform(0, 1, 600)
     label = rng.random(600) < score / 2
     lines = [(float(y), float(s), None) for y, s in zip(label, score, strict=True)]
-    found = calibrate(table(lines, scale=PROBABILITY), metric="accuracy", resamples=50)
+    found = calibrate(table(lines, scale=PROBABILITY), metric="accuracy")
     assert found.rule.calibration is not None
     assert found.rule.calibration(0.8) == pytest.approx(0.4, abs=0.1)
     before, after = found.shown()["ece"]
@@ -256,7 +254,7 @@ def test_the_threshold_alone_needs_no_confidence() -> None:
     up.
     """
     lines = [(float(i % 2), float(1 + i % 2), None) for i in range(40)]
-    found = calibrate(table(lines), method="none", resamples=50)
+    found = calibrate(table(lines), method="none")
     assert found.rule == DecisionRule(threshold=2)
     assert found.shown()["ece"] == (None, None)
     assert isinstance(found, Calibrated)
@@ -310,14 +308,14 @@ def test_an_unknown_metric_is_refused_before_anything_is_fitted() -> None:
 def test_two_groups_of_a_class_are_enough_to_try_the_rule_on_each() -> None:
     """The folds part groups of a rare class, so that every fold is fitted on both classes."""
     groups = [*(["a", "b"] * 5), *(f"n{i}" for i in range(40))]
-    found = calibrate(table(lines_of(10, 40), groups=groups), resamples=2)
+    found = calibrate(table(lines_of(10, 40), groups=groups))
     assert found.folds == 5
 
 
 def test_unscored_rows_stay_unscored() -> None:
     """A rule gives no verdict where the judge gave none, and a note tells how many there are."""
     lines = [*lines_of(20, 20), (1.0, None, None), (None, 3.0, 0.9)]
-    found = calibrate(table(lines), resamples=2)
+    found = calibrate(table(lines))
     assert found.after.unscored == {"parse": 1}
     assert found.after.n == 40
     assert any("1 rows have no verdict" in note for note in found.notes)

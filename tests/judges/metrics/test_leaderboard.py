@@ -52,9 +52,7 @@ def noisy(label: list[int], errors: float, seed: int, **options: object) -> Judg
 
 def ranked(judges: dict[str, JudgedDataset], metric: str = "f1") -> Leaderboard:
     """Measure and rank."""
-    return rank_judges(
-        judges, {name: measure(j, resamples=50) for name, j in judges.items()}, metric=metric
-    )
+    return rank_judges(judges, {name: measure(j) for name, j in judges.items()}, metric=metric)
 
 
 LABEL = [int(x) for x in np.random.default_rng(1).random(400) < 0.4]
@@ -159,7 +157,7 @@ def test_published_figures_are_carried_along_and_never_ranked() -> None:
     """They stand in the JSON behind the measured ones, marked, and in no pair."""
     judges = {"mine": noisy(LABEL, 0.3, 1)}
     figures = load_published([PUBLISHED / "groundedness.yaml"])
-    board = rank_judges(judges, {"mine": measure(judges["mine"], resamples=50)}, published=figures)
+    board = rank_judges(judges, {"mine": measure(judges["mine"])}, published=figures)
     body = board.to_json()
     lines = body["leaderboard"]
     assert isinstance(lines, list)

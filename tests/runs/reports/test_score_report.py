@@ -109,7 +109,7 @@ def render(judged: JudgedDataset, by: dict[str, Benchmark] | None = None) -> str
     """Return the page of a table."""
     return render_score_report(
         judged,
-        measure(judged, resamples=50),
+        measure(judged),
         by=by or {},
         by_column="kind" if by else None,
         title="A title",
@@ -153,7 +153,7 @@ def test_the_page_can_be_walked_without_eyes() -> None:
     page = Page(
         render(
             table(MIXED, values=["a", "b"] * 17 + ["a"]),
-            by_column(table(MIXED), "kind", resamples=50),
+            by_column(table(MIXED), "kind"),
         )
     )
     levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)]
@@ -180,9 +180,9 @@ def test_hostile_rows_are_shown_and_do_nothing() -> None:
         values=[f"v{i:02}" for i in range(len(HOSTILE))],
     )
     wild = table(answers, texts=HOSTILE, values=HOSTILE)
-    html = render(wild, by_column(wild, "kind", resamples=50))
+    html = render(wild, by_column(wild, "kind"))
     page = Page(html)
-    expected = Page(render(tame, by_column(tame, "kind", resamples=50)))
+    expected = Page(render(tame, by_column(tame, "kind")))
     count = {tag for tag, _ in expected.tags}
     assert {tag for tag, _ in page.tags} == count
     for tag in ("details", "pre", "style", "svg", "script", "td", "h3", "article"):
@@ -216,7 +216,7 @@ def test_hostile_names_do_nothing_either(field: str) -> None:
         judge=names["judge"],
         model=names["model"],
     )
-    every = measure(judged, resamples=50)
+    every = measure(judged)
     about = {"by": {"v": every}, "by_column": names["column"], "title": names["title"]}
     html = render_score_report(judged, every, **about)
     assert "<script" not in html
@@ -229,7 +229,7 @@ def test_every_figure_of_the_benchmark_is_there() -> None:
     """
     answers: list[tuple[float, float | None]] = [(i % 4, (i * 7 + i // 5) % 4) for i in range(60)]
     judged = table(answers, scale=GRADED)
-    benchmark = measure(judged, resamples=50)
+    benchmark = measure(judged)
     html = render(judged)
     assert {benchmark.metrics[name].n for name in ("accuracy", "off_by_one", "pearson")} == {60}
     for name, found in benchmark.metrics.items():
@@ -254,7 +254,7 @@ def test_unscored_rows_are_told_and_bounded() -> None:
     hidden.
     """
     html = render(table(MIXED))
-    benchmark = measure(table(MIXED), resamples=50)
+    benchmark = measure(table(MIXED))
     assert "5 (5 parse): left out, not counted as wrong" in html
     low, high = benchmark.worst_case["recall"]
     assert f'<th scope="row">recall</th><td class="n">{number(low)}</td>' in html
@@ -346,7 +346,7 @@ def test_many_values_are_cut_to_the_largest_and_counted() -> None:
     values = [f"{'v' * 100}{i}" for i in range(MOST_LISTED + 5)]
     values += values[5:]
     judged = table([(1, 1), (0, 1)] * ((len(values) + 1) // 2), values=[*values, "last"])
-    parts = by_column(judged, "kind", resamples=20)
+    parts = by_column(judged, "kind")
     html = render(judged, parts)
     left = len(parts) - MOST_LISTED
     assert f"{left} more values, with the fewest rows, are in the JSON output" in html
