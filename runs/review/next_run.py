@@ -5,6 +5,7 @@ filled in as it was.
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -12,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from ...judges import InputError
-from ...optimize import Objective, ObjectiveWords
+from ...optimize import ObjectiveWords
 from ..actions.describe_models import describe_models
 from ..actions.read_objective import saved_slices
 from ..actions.run_summary import RunSummary, read_optimization
@@ -22,12 +23,11 @@ from .app_state import AppState
 from .data_files import resolve_data_file
 from .forms import field_of
 from .routes import Address
-from .start_form import OTHER, form_fields
+from .start_form import GOAL, OTHER, form_fields, goal_fields
 
 MOST_CHARACTERS = 4_000
 """Of an objective, as the form takes it."""
 _OF_HUNK = re.compile(r"comment-([0-9]{1,5})")
-_GOAL = ("target", "guards", "floors")
 
 
 def hunk_comments(request: Request) -> dict[int, str]:
@@ -78,7 +78,7 @@ def _filled_in(state: AppState, run: RunSummary, objective: str) -> dict[str, st
         else {"model": OTHER, "other": config.model}
     )
     offered = {field.name for group in form_fields().values() for field in group} - {
-        *_GOAL,
+        *GOAL,
         "proposer",
     }
     typed = typed_values(config)
@@ -111,10 +111,7 @@ def _goal_of(state: AppState, run: RunSummary, objective: str) -> dict[str, str]
     try:
         ObjectiveWords(text=objective).read(run.config.judge, slices=saved_slices(state.workspace))
     except InputError:
-        was: Objective = run.objective
-        guards = [f"{guard.metric}={guard.margin:g}" for guard in was.guards]
-        floors = [f"{floor.metric}={floor.value:g}" for floor in was.floors]
-        return {"target": was.target, "guards": "\n".join(guards), "floors": "\n".join(floors)}
+        return goal_fields(asdict(run.objective))
     return {}
 
 

@@ -37,7 +37,16 @@ from .model_cards import ModelCard
 from .routes import Address, AsyncAddress, LiveAddress
 from .row_pages import Json
 from .start_columns import OF_INPUT, ColumnTable, column_names
-from .start_form import COLUMNS, GOAL, OTHER, StartForm, columns_of, fitting_judges, form_fields
+from .start_form import (
+    COLUMNS,
+    GOAL,
+    OTHER,
+    StartForm,
+    columns_of,
+    fitting_judges,
+    form_fields,
+    goal_fields,
+)
 from .stream import News
 from .uploads import keep_rows, keep_upload
 
@@ -184,14 +193,7 @@ def take(state: AppState, request: Request) -> Response:
     if model_reading is None or not model_reading.body or model_reading.objective != form.objective:
         return _page(state, form, problem="The model has not read these words; ask it again.")
     objective: Mapping[str, Any] = model_reading.body["objective"]  # Any: JSON
-    goal = {
-        "target": objective["target"],
-        "guards": "\n".join(f"{one['metric']}={one['margin']:g}" for one in objective["guards"]),
-        "floors": "\n".join(
-            f"{one['metric']}={one['value']:g}" for one in objective.get("floors", ())
-        ),
-        "slice": objective.get("slice") or "",
-    }
+    goal = goal_fields(objective) | {"slice": objective.get("slice") or ""}
     taken = {name: value for name, value in goal.items() if value}
     form = replace(form, asked="", more={**form.more, **taken})
     return RedirectResponse(f"/start?{form.query}&plan=1#plan", 303)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 from starlette.requests import Request
@@ -235,6 +236,14 @@ class StartForm:
         if self.judge not in state.workspace.registry.names():
             raise InputError(f"there is no judge {self.judge!r}", hint="choose one of the list")
         return state.workspace.registry.get(self.judge)
+
+
+def goal_fields(objective: Mapping[str, Any]) -> dict[str, str]:  # Any: JSON
+    """Return the fields that say an objective's target and limits."""
+    guards = (f"{one['metric']}={one['margin']:g}" for one in objective["guards"])
+    floors = (f"{one['metric']}={one['value']:g}" for one in objective.get("floors", ()))
+    values = {"guards": "\n".join(guards), "floors": "\n".join(floors)}
+    return {"target": objective["target"], **values}
 
 
 def _read_columns(text: str) -> dict[str, str]:
