@@ -184,7 +184,7 @@ def show(
 
 def _compare(before: str, after: str, workspace: Workspace, *, as_json: bool) -> None:
     from ..actions.compare_runs import compare_runs, parse_side
-    from ..reports.compare_report import say_comparison
+    from ..reports.printing import say_template
 
     named = partial(
         named_run, workspace, kinds=("bench", "optimize"), come_to=("measured", "benchmark")
@@ -196,7 +196,7 @@ def _compare(before: str, after: str, workspace: Workspace, *, as_json: bool) ->
         for side in map(parse_side, (before, after))
     ]
     comparison = compare_runs(workspace, *sides)
-    answer(comparison, partial(say_comparison, comparison), as_json=as_json)
+    answer(comparison, partial(say_template, "comparison", found=comparison), as_json=as_json)
 
 
 def _show_course(run: str, workspace: Workspace, *, as_json: bool) -> None:

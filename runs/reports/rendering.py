@@ -120,7 +120,7 @@ def page_style() -> str:
 _TABLES = (
     *("arms_table", "evidence_table", "slices_table", "outputs_table"),
     *("costs_table", "by_value_table", "pooled_table", "final_table", "bins_table"),
-    *("confusion_table", "worst_table"),
+    *("confusion_table", "worst_table", "comparison_table"),
 )
 _MARKDOWN = re.compile(r"[\\`*_\[\]<#|~@!&$]|(?<=:)//|(?<=www)\.", re.IGNORECASE)
 _FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*")

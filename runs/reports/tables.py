@@ -307,3 +307,27 @@ def worst_table(benchmark: Benchmark) -> Table:
     for name, (low, high) in benchmark.worst_case.items():
         lines.append((name, *map(number, (low, benchmark.metrics[name].value, high))))
     return Table(head=("metric", "all wrong", "as measured", "all right"), lines=lines)
+
+
+def comparison_table(comparison: Json) -> Table:
+    """Return how one judge's figures differ from another's on the rows that both judged.
+
+    Args:
+        comparison: As `Comparison.to_json` writes it.
+    """
+    head = ("metric", "first", "this", "difference", "95 % interval", "at the same recall")
+    lines: list[tuple[str, ...]] = []
+    notes: dict[str, None] = {}
+    for change, equal in zip(comparison["changes"], comparison["equal_gains"], strict=True):
+        same = NONE
+        if gain := equal["change"]:
+            spread_there = interval(gain, change=True, missing="no interval")
+            same = f"{signed(gain['difference'])} ({spread_there})"
+        if equal["held"] != "recall":
+            notes["recall itself is held at the same false positive rate"] = None
+        if equal["reason"]:
+            notes[f"{NONE}: {equal['reason']}"] = None
+        spread = interval(change, change=True, missing="no interval")
+        values = (number(change["before"]), number(change["after"]), signed(change["difference"]))
+        lines.append((change["metric"], *values, spread, same))
+    return Table(head=head, lines=lines, notes=list(notes))
