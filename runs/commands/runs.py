@@ -349,7 +349,7 @@ def edit(
     FILE has the text of the criteria alone.
     """
     from ...judges import read_small
-    from ..actions.edit_run import try_edit
+    from ..actions.optimize import try_edit
     from ..reports.terminal_report import say_nothing, say_run
 
     run = named_run(workspace, run)

@@ -247,8 +247,8 @@ class AskOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CallLimits(AskOptions):
-    """The same, and how fast."""
+class CallOptions(ExchangeOptions, AskOptions):
+    """The same, how fast, and how it is reached."""
 
     concurrency: int | None = _model(
         None,
@@ -265,11 +265,6 @@ class CallLimits(AskOptions):
         low=0,
         high=20,
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class CallOptions(ExchangeOptions, CallLimits):
-    """Which model is called, and how."""
 
 
 @dataclass(frozen=True, kw_only=True)

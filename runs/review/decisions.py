@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from ...judges import InputError, write_beside
-from ..actions.edit_run import require_edit
+from ..actions.optimize import require_edit
 from ..actions.run_summary import read_optimization
 from ..store.run_names import mark_run
 from .app_state import AppState
