@@ -21,6 +21,7 @@ from .arguments import (
     file_of,
     floors_of,
     guards_of,
+    header_reader,
     load_verdicts,
     open_workspace,
     prompt_of,
@@ -93,7 +94,7 @@ def bench(
                 raise InputError("the prompt of a judge states its scale; scale is for a function")
             prompt = prompt_of(opened, judge)
             table = table.fitting(prompt)
-            dataset = table.dataset(prompt)
+            dataset = table.dataset(prompt, header_reader(opened, prompt, model, budget))
             options, environment = asking_of(opened, model, budget)
             if isinstance(table.source, Path):
                 how["source"] = BenchSource(data=str(table.source.resolve()), reading=table.reading)

@@ -4,7 +4,7 @@ judges, the settings of a run, and the workspace.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
@@ -14,7 +14,7 @@ from .printed import Printed
 
 if TYPE_CHECKING:
     from ..judges import Dataset, JudgedDataset, JudgePrompt, OutputScale
-    from ..judges.files import RowSource
+    from ..judges.files import GuessedColumns, RowSource
     from .config.command_options import ModelOptions
     from .config.environment import Environment
     from .config.place import Place
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     JudgeName = str | Path | JudgePrompt
     """A judge's name, `name@version`, YAML file, or the prompt itself, such as `run.after`."""
+    HeaderReader = Callable[[GuessedColumns], GuessedColumns]
 
 Floors = Mapping[str, float] | None
 Guards = Mapping[str, float] | Iterable[str] | str | None
@@ -75,8 +76,12 @@ class Rows(Printed):
         say(f"{self.source}: {self.count:,} rows")
         say(f"  columns: {', '.join(self.columns_found)}")
 
-    def dataset(self, prompt: JudgePrompt) -> Dataset:
+    def dataset(self, prompt: JudgePrompt, reader: HeaderReader | None = None) -> Dataset:
         """Read the rows for a judge.
+
+        Args:
+            prompt: The judge.
+            reader: Reads the header where its columns have other names.
 
         Raises:
             UnclearColumnsError: Its columns have other names; the hint says which are meant.
@@ -89,6 +94,8 @@ class Rows(Printed):
         try:
             return load_as_said(self.source, reading, inputs=prompt.inputs, scale=prompt.scale)
         except UnclearColumnsError as error:
+            if reader is not None:
+                error.take(reader(error.guessed))
             if error.guessed.complete:
                 named = (f"{name}={value!r}" for name, value in error.guessed.reading().items())
                 call = f"load_rows(..., {', '.join(named)})"
@@ -300,6 +307,26 @@ def asking_of(
             " no key)"
         )
     return ModelOptions(model=model, budget=budget), environment_of(opened, model)
+
+
+def header_reader(
+    opened: Workspace, prompt: JudgePrompt, model: str | None, budget: str | None
+) -> HeaderReader | None:
+    """Return what has a model read a header; None without a model."""
+    from .actions.read_columns import read_header
+    from .terminal import say
+
+    if model is None:
+        return None
+    options, environment = asking_of(opened, model, budget)
+
+    def read(guessed: GuessedColumns) -> GuessedColumns:
+        guessed, notes = read_header(opened, guessed, prompt, options, environment)
+        for note in notes:
+            say(f"note: {note}", to_stderr=True)
+        return guessed
+
+    return read
 
 
 def configure(

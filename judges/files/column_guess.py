@@ -41,12 +41,17 @@ class UnclearColumnsError(DataError):
     """
 
     def __init__(self, path: RowSource, message: str, guessed: GuessedColumns) -> None:
-        options = shlex.join(guessed.options())
-        hint = "; ".join([f"name the column with {options}", *guessed.doubts()])
-        if guessed.no_rows:
-            hint = "docs/how-to/troubleshooting.md shows what rows look like"
-        super().__init__(f"{path}: {message}", hint=hint)
+        super().__init__(f"{path}: {message}")
+        self.take(guessed)
+
+    def take(self, guessed: GuessedColumns) -> None:
+        """Take what may be meant; the hint follows."""
         self.guessed = guessed
+        options = shlex.join(guessed.options())
+        self.hint = "; ".join([f"name the column with {options}", *guessed.doubts()])
+        if guessed.no_rows:
+            first = f"{guessed.no_rows}; " if guessed.no_rows not in str(self) else ""
+            self.hint = f"{first}docs/how-to/troubleshooting.md shows what rows look like"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,16 +4,50 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
 from ...judges.files import ColumnGuess, GuessedColumns, UnclearColumnsError
+from ..config.command_options import AskOptions, RoleOptions
 from ..terminal import say, say_table
+from .model_access import asking_environment
+
+if TYPE_CHECKING:
+    from ..store.workspace import Workspace
 
 SHOWN = 32
 """Characters of a value that are shown."""
+
+
+def add_model_reading(
+    error: UnclearColumnsError, workspace: Workspace, values: Mapping[str, object]
+) -> None:
+    """Have the command's model read the header, if it has one; where it asks nobody nothing is
+    changed.
+
+    Args:
+        error: Why the command stopped; it gets what the model reads.
+        workspace: Where the reply is recorded.
+        values: What the command was given, by parameter.
+    """
+    from ..actions.read_columns import read_header
+
+    given = [*values.values()]
+    models = next((one for one in given if isinstance(one, AskOptions)), None)
+    if models is None or values.get("plan"):
+        return
+    judge = values.get("judge")
+    prompt = workspace.registry.get(judge) if isinstance(judge, str) else None
+    environment = asking_environment(workspace.root, models.model)
+    guessed, notes = read_header(workspace, error.guessed, prompt, models, environment)
+    for note in notes:
+        say(f"note: {note}", to_stderr=True)
+    if any(isinstance(one, RoleOptions) and one.label_map for one in given):
+        guessed = replace(guessed, label_map={})
+    error.take(guessed)
 
 
 def with_agreed_columns(error: UnclearColumnsError, arguments: Sequence[str]) -> list[str]:
@@ -29,7 +63,9 @@ def with_agreed_columns(error: UnclearColumnsError, arguments: Sequence[str]) ->
     guessed = error.guessed
     if guessed.sure and "--yes" in arguments:
         say(f"note: columns guessed: {guessed.describe()}", to_stderr=True)
-    elif not (sys.stdin.isatty() and sys.stdout.isatty()) or "--json" in arguments:
+    elif (
+        guessed.no_rows or not (sys.stdin.isatty() and sys.stdout.isatty()) or "--json" in arguments
+    ):
         if guessed.complete:
             command = shlex.join(["judgewright", *_with(arguments, guessed)])
             error.hint = "; ".join([f"did you mean  {command}", *guessed.doubts()])

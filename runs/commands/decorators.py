@@ -312,7 +312,15 @@ def _with_workspace(command: Callable[..., T], *, waits: bool) -> Callable[..., 
         **values: Any,  # Any: what click read
     ) -> T:
         with open_workspace(workspace, wait=waits and not no_wait) as opened:
-            return command(workspace=opened, **values)
+            try:
+                return command(workspace=opened, **values)
+            except InputError as error:
+                from ...judges.files import UnclearColumnsError
+                from .confirm_columns import add_model_reading
+
+                if isinstance(error, UnclearColumnsError):
+                    add_model_reading(error, opened, values)
+                raise
 
     text = (
         "Folder of the workspace, or postgresql://... [default: the nearest with .judgewright/,"

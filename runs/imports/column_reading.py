@@ -14,7 +14,6 @@ from ...judges import (
     Filled,
     Instruction,
     JudgePrompt,
-    JudgeSettings,
     OutputScale,
     Unfilled,
     ask_instruction,
@@ -77,15 +76,12 @@ def _described(scale: OutputScale) -> str:
 
 
 def ask_for_columns(
-    guessed: GuessedColumns,
-    prompt: JudgePrompt | None,
-    client: Client,
-    settings: JudgeSettings,
+    guessed: GuessedColumns, prompt: JudgePrompt | None, client: Client
 ) -> GuessedColumns | str:
     """Have a model read a header; return the guess with its reading, or why there is none."""
     instruction = header_instruction(guessed.inputs)
     shown = shown_header(guessed, prompt)
-    (answer,) = ask_instruction(instruction, [shown], client, settings=settings)
+    (answer,) = ask_instruction(instruction, [shown], client)
     if isinstance(answer, Unfilled):
         return f"{answer.reason}: {answer.detail}"
     reading = column_reading(answer, guessed.inputs, client.model.name, prompt)
