@@ -313,7 +313,7 @@ def header_reader(
     opened: Workspace, prompt: JudgePrompt, model: str | None, budget: str | None
 ) -> HeaderReader | None:
     """Return what has a model read a header; None without a model."""
-    from .actions.read_columns import read_header
+    from .actions.read_columns import with_reading
     from .terminal import say
 
     if model is None:
@@ -321,7 +321,7 @@ def header_reader(
     options, environment = asking_of(opened, model, budget)
 
     def read(guessed: GuessedColumns) -> GuessedColumns:
-        guessed, notes = read_header(opened, guessed, prompt, options, environment)
+        guessed, notes = with_reading(opened, guessed, prompt, options, environment)
         for note in notes:
             say(f"note: {note}", to_stderr=True)
         return guessed

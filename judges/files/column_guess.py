@@ -166,7 +166,7 @@ class GuessedColumns:
 
     def doubts(self) -> list[str]:
         """Return what is in doubt, a sentence for each role."""
-        in_doubt = (one for one in self.guesses if one.candidates and not one.sure)
+        in_doubt = (one for one in self.guesses if (one.candidates or one.needed) and not one.sure)
         return [f"not sure of {one.role}: {one.why}" for one in in_doubt]
 
     def describe(self) -> str:

@@ -12,8 +12,8 @@ import click
 
 from ...judges.files import ColumnGuess, GuessedColumns, UnclearColumnsError
 from ..config.command_options import AskOptions, RoleOptions
+from ..config.environment import read_environment
 from ..terminal import say, say_table
-from .model_access import asking_environment
 
 if TYPE_CHECKING:
     from ..store.workspace import Workspace
@@ -33,7 +33,7 @@ def add_model_reading(
         workspace: Where the reply is recorded.
         values: What the command was given, by parameter.
     """
-    from ..actions.read_columns import read_header
+    from ..actions.read_columns import with_reading
 
     given = [*values.values()]
     models = next((one for one in given if isinstance(one, AskOptions)), None)
@@ -41,8 +41,8 @@ def add_model_reading(
         return
     judge = values.get("judge")
     prompt = workspace.registry.get(judge) if isinstance(judge, str) else None
-    environment = asking_environment(workspace.root, models.model)
-    guessed, notes = read_header(workspace, error.guessed, prompt, models, environment)
+    environment = read_environment().in_workspace(workspace.root).naming(models.model)
+    guessed, notes = with_reading(workspace, error.guessed, prompt, models, environment)
     for note in notes:
         say(f"note: {note}", to_stderr=True)
     if any(isinstance(one, RoleOptions) and one.label_map for one in given):
@@ -97,7 +97,8 @@ def _chosen(guess: ColumnGuess, columns: list[str]) -> ColumnGuess:
     if guess.column or not guess.needed:
         return guess
     choices = click.Choice(guess.candidates or columns)
-    column: str = click.prompt(f"Which column is {guess.role}?", type=choices)
+    question = f"Which column is {guess.role}? ({guess.why})"
+    column: str = click.prompt(question, type=choices)
     return replace(guess, candidates=(column,))
 
 

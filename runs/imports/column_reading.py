@@ -19,7 +19,7 @@ from ...judges import (
     ask_instruction,
     load_instruction,
 )
-from ...judges.files import Cell, ColumnReading, GuessedColumns, number_of, read_columns
+from ...judges.files import Cell, ColumnReading, GuessedColumns, number_of
 from ...judges.models import Client
 
 ROWS = 4
@@ -77,15 +77,14 @@ def _described(scale: OutputScale) -> str:
 
 def ask_for_columns(
     guessed: GuessedColumns, prompt: JudgePrompt | None, client: Client
-) -> GuessedColumns | str:
-    """Have a model read a header; return the guess with its reading, or why there is none."""
+) -> ColumnReading | str:
+    """Have a model read a header; return what it says, or why that cannot be used."""
     instruction = header_instruction(guessed.inputs)
     shown = shown_header(guessed, prompt)
     (answer,) = ask_instruction(instruction, [shown], client)
     if isinstance(answer, Unfilled):
         return f"{answer.reason}: {answer.detail}"
-    reading = column_reading(answer, guessed.inputs, client.model.name, prompt)
-    return read_columns(guessed, reading)
+    return column_reading(answer, guessed.inputs, client.model.name, prompt)
 
 
 def column_reading(

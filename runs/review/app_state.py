@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import HTMLResponse, Response
 
 from ...judges import InputError, IntArray
-from ...judges.files import DataReport
+from ...judges.files import ColumnReading, DataReport
 from ..actions.check_data import CheckOptions, RunPrice, price_of, tokens_model
 from ..actions.reach import Reach
 from ..actions.run_summary import RunSummary, read_run
@@ -104,6 +104,8 @@ class AppState:
         """Which rows of a matrix were asked for."""
         self.columns = Kept[FirstRows](KEPT_FILES)
         """The first rows of data files whose columns were looked at."""
+        self.readings: dict[Hashable, ColumnReading | str] = {}
+        """What models read in the headers of data files, or why that cannot be used."""
         self.trials = ModelCards()
         """What came back from models that were tried out."""
         self.labelling = Lock()

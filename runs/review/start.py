@@ -46,6 +46,7 @@ from .start_form import (
     fitting_judges,
     form_fields,
     goal_fields,
+    read_by_model,
 )
 from .stream import News
 from .uploads import keep_rows, keep_upload
@@ -170,6 +171,16 @@ async def test_model(state: AppState, request: Request) -> Response:
     form = StartForm.of(request)
     await asyncio.to_thread(state.trials.try_out, form.named_model, _environment(state))
     return RedirectResponse(f"/start?{form.query}#model-card", 303)
+
+
+async def ask_for_columns(state: AppState, request: Request) -> Response:
+    """Ask the chosen model which column is which; lead to the table with what it reads."""
+    request.state.form = await read_form(request)
+    form = StartForm.of(request)
+    more = {name: text for name, text in form.more.items() if name not in COLUMNS}
+    form = replace(form, agreed="", more=more)
+    await asyncio.to_thread(read_by_model, state, form)
+    return RedirectResponse(f"/start?{form.query}#columns", 303)
 
 
 def ask_model(state: AppState, request: Request) -> Response:
@@ -300,7 +311,7 @@ def _checked(state: AppState, form: StartForm, columns: ColumnTable) -> dict[str
     roles = RawRoles(
         inputs={name: read[f"{OF_INPUT}{name}"] for name in prompt.inputs} if prompt else {},
         label=read.get("label"),
-        words=mapped_words(form.more.get("label_map")),
+        words=mapped_words(columns.label_map),
         id=read.get("id_"),
         group=form.more.get("group", read.get("group")),
     )
@@ -419,6 +430,7 @@ ADDRESSES = (
     Address("/start/bench", bench, "POST"),
     Address("/start/demo", demo, "POST"),
     AsyncAddress("/start/test", test_model, "POST"),
+    AsyncAddress("/start/columns", ask_for_columns, "POST"),
     Address("/start/ask", ask_model, "POST"),
     Address("/start/take", take, "POST"),
     LiveAddress("/start/ask/{job}/live", model_reading_live),

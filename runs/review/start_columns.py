@@ -10,7 +10,14 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from ...judges import DataError, InputError
-from ...judges.files import Cell, GuessedColumns, Problems, guess_columns, read_records
+from ...judges.files import (
+    Cell,
+    ColumnReading,
+    GuessedColumns,
+    Problems,
+    guess_columns,
+    read_records,
+)
 from .app_state import AppState
 from .data_files import FirstRows
 
@@ -52,6 +59,12 @@ class ColumnTable:
     guessed: GuessedColumns
     agreed: bool
     """Whether a person has agreed, or the columns have the very names."""
+    reader: str = ""
+    """The model that can read the header; empty for none."""
+    read: ColumnReading | str = ""
+    """What it reads there, or why that cannot be used; empty before it is asked."""
+    label_map: str = ""
+    """What cells of the label stand for, as `--label-map` takes it."""
 
 
 def picked_columns(picks: Iterable[str]) -> dict[str, str]:

@@ -4,7 +4,7 @@ would.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,18 @@ from urllib.parse import urlencode
 
 from starlette.requests import Request
 
-from ...judges import InputError, JudgePrompt
+from ...judges import InputError, JudgePrompt, JudgewrightError
+from ...judges.files import ColumnReading, read_columns, write_grade_map
 from ...optimize.options import Option, option_fields, shares_text, spelling
+from ..actions.read_columns import read_header, reads_language
 from ..commands.decorators import read_options
-from ..config.command_options import JudgeModelOptions, OptimizeOptions, RowOptions
+from ..config.command_options import AskOptions, JudgeModelOptions, OptimizeOptions, RowOptions
 from ..store.banks import banks_of
 from ..store.run_config import RunConfig
+from ..store.workspace import Workspace
 from .app_state import AppState
 from .data_files import resolve_data_file
+from .errors import words_of
 from .forms import field_of
 from .start_columns import OF_INPUT, PICK, ColumnTable, column_table, guess_of, picked_columns
 
@@ -34,10 +38,12 @@ FIRST = ("budget", "proposer", "steps")
 MOST_USED = "Most used"
 NOT_HERE = frozenset({"edit", "holdout", "via", "optimizer_via", "yes"})
 """Options that name other files, want somebody to carry files, or answer a terminal's question."""
-COLUMNS = ("label", "group", "id_", "columns")
+COLUMNS = ("label", "group", "id_", "columns", "label_map")
 """Options that say which column is what; they stand beside the judge."""
 OWN = ("way", "data", "judge", "model", "other", "objective", "asked", "agreed")
 """Fields that are no option of a command's own."""
+MOST_READINGS = 50
+"""Headers whose reading by a model is kept."""
 OTHER = "other"
 """The choice of a model that stands in the text field beside."""
 
@@ -277,8 +283,53 @@ def columns_of(state: AppState, form: StartForm, *, sent: bool = False) -> Colum
         form: What was filled in.
         sent: Whether the form comes with a table, whose guesses nobody need have agreed to.
     """
-    inputs = form.prompt(state).inputs if form.judge in state.workspace.registry.names() else ()
+    prompt = form.prompt(state) if form.judge in state.workspace.registry.names() else None
     chosen = {f"{OF_INPUT}{name}": column for name, column in form.columns.items()}
     chosen |= {name: form.more[name] for name in ("label", "group", "id_") if name in form.more}
+    inputs = prompt.inputs if prompt else ()
     guessed = guess_of(state, form.path(state), inputs, chosen)
-    return column_table(guessed, agreed=bool(form.agreed) or (guessed.exact and not sent))
+    agreed = bool(form.agreed) or (guessed.exact and not sent)
+    read = state.readings.get(reading_key(state, form), "")
+    if isinstance(read, ColumnReading):
+        guessed = read_columns(guessed, read)
+    return replace(
+        column_table(guessed, agreed=agreed),
+        reader=_reader(state, form) if prompt and not guessed.exact else "",
+        read=read,
+        label_map=form.more.get("label_map") or write_grade_map(guessed.label_map),
+    )
+
+
+def _reader(state: AppState, form: StartForm) -> str:
+    """Return the chosen model, if it reads language; empty for none."""
+    environment = state.environment.in_workspace(state.root).naming(form.named_model)
+    try:
+        return form.named_model if reads_language(form.named_model or None, environment) else ""
+    except InputError:
+        return ""
+
+
+def reading_key(state: AppState, form: StartForm) -> Hashable:
+    """Return what tells readings of a header apart: the file as it is, the judge and the model."""
+    stat = form.path(state).stat()
+    return (form.data, stat.st_mtime_ns, stat.st_size, form.judge, form.named_model)
+
+
+def read_by_model(state: AppState, form: StartForm) -> None:
+    """Have the chosen model read the header of the data file, and keep what it says.
+
+    Raises:
+        InputError: There is no such judge, or no such file.
+    """
+    prompt, model = form.prompt(state), form.named_model
+    environment = state.environment.in_workspace(state.root).naming(model)
+    models = AskOptions(model=model, budget=form.more.get("budget"))
+    guessed = guess_of(state, form.path(state), prompt.inputs)
+    try:
+        with Workspace(state.place) as workspace:
+            read, _ = read_header(workspace, guessed, prompt, models, environment)
+    except JudgewrightError as error:
+        read = words_of(error)
+    while len(state.readings) >= MOST_READINGS:
+        state.readings.pop(next(iter(state.readings)), None)
+    state.readings[reading_key(state, form)] = read
