@@ -19,9 +19,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from judgewright.judges import Completion, JudgePrompt, Registry, Unfilled, read_answer
+from judgewright.judges import Completion, JudgePrompt, Registry, read_answer
 from judgewright.judges.files import GuessedColumns, guess_columns, read_columns
-from judgewright.runs.imports import column_reading, header_instruction, shown_header
+from judgewright.runs.actions.read_columns import column_reading, header_request
 
 
 def main() -> None:
@@ -58,11 +58,10 @@ def write(file: Path, folder: Path) -> None:
     """Write the requests."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, _, prompt, guessed in cases(file):
-        instruction = header_instruction(guessed.inputs)
+        instruction, shown = header_request(guessed, prompt)
         request = {
             "messages": [
-                {"role": one.role, "content": one.content}
-                for one in instruction.messages(shown_header(guessed, prompt))
+                {"role": one.role, "content": one.content} for one in instruction.messages(shown)
             ],
             "response_format": instruction.response_format,
         }
@@ -79,13 +78,12 @@ def score(file: Path, folder: Path | None) -> None:
             if not reply.is_file():
                 counts["no reply"] += 1
                 continue
-            instruction = header_instruction(guessed.inputs)
+            instruction, _ = header_request(guessed, prompt)
             answer = read_answer(instruction, Completion(text=reply.read_text(encoding="utf-8")))
-            if isinstance(answer, Unfilled):
-                print(f"{name} {case['name']}: the reply cannot be used: {answer.detail}")
-            else:
-                reading = column_reading(answer, guessed.inputs, "the model", prompt)
-                guessed = read_columns(guessed, reading)
+            reading = column_reading(answer, guessed, prompt, "the model")
+            guessed = read_columns(guessed, reading)
+            if reading.problem:
+                print(f"{name} {case['name']}: the reply cannot be used: {reading.problem}")
         outcome = outcome_of(case["expected"], guessed)
         counts.update(outcome)
         if outcome != ["right"]:

@@ -21,7 +21,6 @@ from .arguments import (
     file_of,
     floors_of,
     guards_of,
-    header_reader,
     load_verdicts,
     open_workspace,
     prompt_of,
@@ -87,15 +86,14 @@ def bench(
         if callable(judge):
             if model is not None:
                 raise InputError("a function is its own model: leave out model")
-            dataset = rows_for_function(table.source, table.fitting().reading, opened.registry)
+            dataset = rows_for_function(table.source, table.reading, opened.registry)
             result = bench_function(opened, judge, dataset, scale=scale_of(scale), by=by, **how)
         else:
             if scale is not None:
                 raise InputError("the prompt of a judge states its scale; scale is for a function")
             prompt = prompt_of(opened, judge)
-            table = table.fitting(prompt)
-            dataset = table.dataset(prompt, header_reader(opened, prompt, model, budget))
             options, environment = asking_of(opened, model, budget)
+            dataset = table.dataset(prompt, opened, options)
             if isinstance(table.source, Path):
                 how["source"] = BenchSource(data=str(table.source.resolve()), reading=table.reading)
             with progress_on_stderr() as watch:
@@ -427,8 +425,7 @@ def _make_queue(
     from .labels.queue import create_queue, list_rows, read_rows_to_label
     from .store.sealed_rows import read_open
 
-    prompts = () if judge is None else (opened.registry.get(judge),)
-    table = rows_of(rows).fitting(*prompts, label_needed=False)
+    table = rows_of(rows)
     path, reading = file_of(table, opened), dict(table.reading)
     read = read_open(opened, read_rows_to_label(opened.registry, path, reading, judge=judge))
     read.enter(opened, by="label")
@@ -513,7 +510,7 @@ def _gate_prompts(
         )
     table = rows_of(rows)
     options, environment = asking_of(opened, model, budget)
-    path, reading = file_of(table, opened), table.fitting(*prompts).reading
+    path, reading = file_of(table, opened), table.reading
     two = TwoJudges.of(opened, *prompts, path, reading, environment.settings(options.model))
     with progress_on_stderr() as watch:
         asked = GateModel(options=options, environment=environment, watch=watch)

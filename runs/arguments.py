@@ -4,17 +4,17 @@ judges, the settings of a run, and the workspace.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from ..judges.errors import InputError
 from .printed import Printed
 
 if TYPE_CHECKING:
     from ..judges import Dataset, JudgedDataset, JudgePrompt, OutputScale
-    from ..judges.files import GuessedColumns, RowSource
+    from ..judges.files import RowSource
     from .config.command_options import ModelOptions
     from .config.environment import Environment
     from .config.place import Place
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     JudgeName = str | Path | JudgePrompt
     """A judge's name, `name@version`, YAML file, or the prompt itself, such as `run.after`."""
-    HeaderReader = Callable[[GuessedColumns], GuessedColumns]
 
 Floors = Mapping[str, float] | None
 Guards = Mapping[str, float] | Iterable[str] | str | None
@@ -76,12 +75,18 @@ class Rows(Printed):
         say(f"{self.source}: {self.count:,} rows")
         say(f"  columns: {', '.join(self.columns_found)}")
 
-    def dataset(self, prompt: JudgePrompt, reader: HeaderReader | None = None) -> Dataset:
+    def dataset(
+        self,
+        prompt: JudgePrompt,
+        opened: Workspace | None = None,
+        models: ModelOptions | None = None,
+    ) -> Dataset:
         """Read the rows for a judge.
 
         Args:
             prompt: The judge.
-            reader: Reads the header where its columns have other names.
+            opened: Where a model's reading of the header is recorded.
+            models: The model that reads it where its columns have other names.
 
         Raises:
             UnclearColumnsError: Its columns have other names; the hint says which are meant.
@@ -89,44 +94,21 @@ class Rows(Printed):
                 problems are named.
         """
         from ..judges.files import UnclearColumnsError, load_as_said
+        from .actions.read_columns import take_reading
+        from .terminal import say
 
-        reading = self.fitting(prompt).reading
         try:
-            return load_as_said(self.source, reading, inputs=prompt.inputs, scale=prompt.scale)
+            return load_as_said(self.source, self.reading, inputs=prompt.inputs, scale=prompt.scale)
         except UnclearColumnsError as error:
-            if reader is not None:
-                error.take(reader(error.guessed))
+            if opened is not None and models is not None:
+                environment = environment_of(opened, models.model)
+                for note in take_reading(error, opened, prompt, models, environment):
+                    say(f"note: {note}", to_stderr=True)
             if error.guessed.complete:
                 named = (f"{name}={value!r}" for name, value in error.guessed.reading().items())
                 call = f"load_rows(..., {', '.join(named)})"
                 error.hint = "; ".join([call, *error.guessed.doubts()])
             raise
-
-    def fitting(self, *prompts: JudgePrompt, label_needed: bool = True) -> Rows:
-        """Return the rows as judges read them: where `columns` is `guess`, with the columns that
-        are meant, which a line on stderr names.
-
-        Raises:
-            UnclearColumnsError: Something is in doubt.
-        """
-        from ..judges.files import Problems, UnclearColumnsError, guess_columns, read_records
-        from .terminal import say
-
-        if self.reading["columns"] != "guess":
-            return self
-        inputs = list(dict.fromkeys(name for prompt in prompts for name in prompt.inputs))
-        roles = {role: self.reading[role] for role in ("label", "id", "group")}
-        records = read_records(self.source, Problems(self.source))
-        guessed = guess_columns(
-            (record.fields for record in records),
-            inputs,
-            named={role: name for role, name in roles.items() if name},
-            label_needed=label_needed,
-        )
-        if not guessed.sure:
-            raise UnclearColumnsError(self.source, "not all columns are clear", guessed)
-        say(f"note: columns guessed: {guessed.describe()}", to_stderr=True)
-        return replace(self, reading={**self.reading, **guessed.reading()})
 
 
 class OptimizeSettings(TypedDict, total=False):
@@ -157,7 +139,7 @@ def load_rows(
     label: str | None = None,
     id: str | None = None,
     group: str | None = None,
-    columns: Mapping[str, str] | Literal["guess"] | None = None,
+    columns: Mapping[str, str] | None = None,
     label_scale: str | None = None,
     label_map: Mapping[str, float | None] | None = None,
     limit: int | None = None,
@@ -172,8 +154,7 @@ def load_rows(
         id: The column of the row's id; `id` where there is one, else the row's number.
         group: The column whose rows stay on one side of a split; `group_id` or `group` where there
             is one.
-        columns: A judge's input to the column that holds it, where the two differ in name; `guess`
-            takes what names and contents say, of the label too, and refuses where that is in doubt.
+        columns: A judge's input to the column that holds it, where the two differ in name.
         label_scale: `binary`, `probability`, `low-probability` or `LOW..HIGH@THRESHOLD`; read from
             the labels unless given.
         label_map: What words of the label stand for, such as `{"factual": 1, "hallucinated": 0}`;
@@ -189,6 +170,9 @@ def load_rows(
     from ..judges import parse_label_scale
     from ..judges.files import write_grade_map
 
+    if isinstance(columns, str):
+        hint = "without columns an error says which are meant"
+        raise InputError(f"columns={columns!r} maps no input to its column", hint=hint)
     if label_scale is not None:
         parse_label_scale(label_scale)
     reading: dict[str, Any] = {  # Any: the arguments of `load_dataset`
@@ -196,7 +180,7 @@ def load_rows(
         "id": id,
         "group": group,
         "limit": limit,
-        "columns": columns if columns == "guess" else dict(columns or {}),
+        "columns": dict(columns or {}),
         "skip_incomplete": skip_incomplete,
         "label_scale": label_scale,
     }
@@ -309,26 +293,6 @@ def asking_of(
     return ModelOptions(model=model, budget=budget), environment_of(opened, model)
 
 
-def header_reader(
-    opened: Workspace, prompt: JudgePrompt, model: str | None, budget: str | None
-) -> HeaderReader | None:
-    """Return what has a model read a header; None without a model."""
-    from .actions.read_columns import with_reading
-    from .terminal import say
-
-    if model is None:
-        return None
-    options, environment = asking_of(opened, model, budget)
-
-    def read(guessed: GuessedColumns) -> GuessedColumns:
-        guessed, notes = with_reading(opened, guessed, prompt, options, environment)
-        for note in notes:
-            say(f"note: {note}", to_stderr=True)
-        return guessed
-
-    return read
-
-
 def configure(
     opened: Workspace,
     judge: JudgeName,
@@ -360,7 +324,7 @@ def configure(
     if unknown := settings.keys() - OptimizeSettings.__annotations__:
         raise TypeError(f"optimize and plan take no {', '.join(sorted(unknown))}")
     prompt = prompt_of(opened, judge)
-    table = rows_of(rows).fitting(prompt)
+    table = rows_of(rows)
     options: dict[str, Any] = {"steps": 3, **settings, **table.reading}  # Any: a run's options
     holdout, slice_ = options.pop("holdout", None), options.pop("slice", "auto")
     if slice_ not in ("auto", "all"):

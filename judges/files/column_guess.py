@@ -15,11 +15,9 @@ from statistics import fmean
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-import orjson
-
 from ..errors import DataError
 from .column_names import concept_of, is_name_of, meanings, near_names
-from .label_words import MISSING, WORDS, number_of, read_grade, words_in, write_grade_map
+from .label_words import MISSING, WORDS, read_grade, words_in, write_grade_map
 from .problems import shorten
 from .records import Cell
 from .rows_in_memory import RowSource
@@ -31,7 +29,7 @@ _MOST_LABELS, _LONGEST_LABEL = 20, 40
 _SHORT = 30
 """Characters from which a text is more than the name of a thing."""
 _ROLES = ("label", "id", "group")
-_BY_NAME = "its name"
+_BY_NAME, _UNKNOWN = "its name", "no column has a name that is known for it"
 _EASTERN = re.compile("[\u3040-\u9fff]")
 
 
@@ -64,9 +62,7 @@ class ColumnGuess:
     """The column; of several a person has to choose one."""
     sure: bool = False
     """Whether its name says so, no other's does, and its cells may be it."""
-    read: bool = False
-    """Whether a model read the header so."""
-    why: str = "no column has a name that is known for it"
+    why: str = ""
     needed: bool = False
     named: bool = False
     """Whether a person named it, or it has the very name."""
@@ -79,7 +75,7 @@ class ColumnGuess:
     @property
     def said(self) -> str:
         """Why, with a mark where it is in doubt."""
-        return self.why if self.sure or self.read else f"NOT SURE: {self.why}"
+        return self.why if self.sure else f"NOT SURE: {self.why}"
 
     @property
     def option(self) -> tuple[str, str]:
@@ -100,6 +96,8 @@ class ColumnReading:
     """The columns that may be each input, and the label, by role."""
     label_cells: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
     """What cells of the label stand for; None for no label."""
+    problem: str = ""
+    """Why its answer cannot be used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,11 +138,10 @@ class GuessedColumns:
         """What the values of the label's column are taken as, `?` for words that say nothing."""
         content = self.contents.get(self.column_of("label"))
         grades = {**content.labels, **self.label_map} if content else {}
-        lines: list[str] = []
-        for text, grade in grades.items():
-            unread = "no label" if text in self.label_map else "?"
-            lines.append(f"{shorten(text)} as {unread if grade is None else f'{grade:g}'}")
-        return ", ".join(lines)
+        return ", ".join(
+            f"{shorten(text)} as {'?' if grade is None else f'{grade:g}'}"
+            for text, grade in grades.items()
+        )
 
     def column_of(self, role: str) -> str:
         """Return the column guessed for a role; empty for none."""
@@ -202,17 +199,13 @@ def guess_columns(
     own = [one for one in roles if one in contents and one not in by_person]
     fixed = {one: one for one in own if _is_itself(one, contents)} | by_person
     free = {name: one for name, one in contents.items() if name not in fixed.values()}
-    guesses: list[ColumnGuess] = []
-    for role in roles:
-        if role in fixed:
-            one = ColumnGuess(
-                role=role, candidates=(fixed[role],), sure=True, why=_BY_NAME, named=True
-            )
-        else:
-            one = _by_name(role, free)
-        guesses.append(replace(one, needed=role in needed))
+    guesses = {role: _by_name(role, free) for role in roles}
+    for role, name in fixed.items():
+        guesses[role] = ColumnGuess(
+            role=role, candidates=(name,), sure=True, why=_BY_NAME, named=True
+        )
     return GuessedColumns(
-        guesses=tuple(_each_once(guesses)),
+        guesses=_each_once([replace(guesses[one], needed=one in needed) for one in roles]),
         inputs=tuple(inputs),
         rows=tuple(rows),
         contents=contents,
@@ -222,46 +215,32 @@ def guess_columns(
 
 
 def _by_name(role: str, free: Mapping[str, Content]) -> ColumnGuess:
-    """Return the columns whose name is known for a role, and whose cells may be it."""
-    concept = concept_of(role)
-    names = [name for name in free if is_name_of(name, role) and _fits(concept, free[name])]
+    """Return the columns whose name is known for a role, else is like it, and whose cells fit."""
+    known = [name for name in free if is_name_of(name, role) and _fits(role, free[name])]
     if role in _ROLES[1:]:
-        one = tuple(names) if len(names) == 1 else ()
-        return ColumnGuess(role=role, candidates=one, sure=bool(one), why=_BY_NAME)
-    unknown = {name: one for name, one in free.items() if not meanings(name)}
-    sure, why = True, _BY_NAME
-    if not names:
-        near = near_names(role, free)
-        names = [name for name in near if _fits(concept, free[name])]
-        sure, why = False, "a name like it"
-    elif concept == "source":
-        # What an answer is checked against is seldom shorter than another text.
-        length = max(free[name].length for name in names)
-        names += [name for name, one in unknown.items() if one.text and one.length > length]
-    if not names:
-        return ColumnGuess(role=role)
-    if len(names) > 1:
-        return ColumnGuess(role=role, candidates=tuple(names), why=" or ".join(map(repr, names)))
-    if role == "label":
-        alike = [one for one in unknown.values() if one.clear]
-        sure = sure and free[names[0]].clear
-    else:
-        alike = [one for one in unknown.values() if one.text]
-    sure = sure and not alike and len(meanings(names[0])) < 2
-    return ColumnGuess(role=role, candidates=tuple(names), sure=sure, why=why)
+        one = tuple(known) if len(known) == 1 else ()
+        return ColumnGuess(role=role, candidates=one, sure=True, why=_BY_NAME)
+    if len(known) != 1:
+        near = [name for name in near_names(role, free) if _fits(role, free[name])]
+        why = " or ".join(map(repr, known)) if known else _BY_NAME if near else _UNKNOWN
+        return ColumnGuess(role=role, candidates=tuple(known or near), why=why)
+    unknown = [one for name, one in free.items() if not meanings(name)]
+    alike = any(one.clear if role == "label" else one.text for one in unknown)
+    sure = not alike and len(meanings(known[0])) < 2
+    sure = sure and (role != "label" or free[known[0]].clear)
+    return ColumnGuess(role=role, candidates=tuple(known), sure=sure, why=_BY_NAME)
 
 
-def _each_once(guesses: Iterable[ColumnGuess]) -> list[ColumnGuess]:
+def _each_once(guesses: Sequence[ColumnGuess]) -> tuple[ColumnGuess, ...]:
     """Return the guesses without the columns that are meant for two roles: a person chooses."""
-    guesses = list(guesses)
     counts = Counter(one.column for one in guesses if one.column and one.needed)
-    once: list[ColumnGuess] = []
-    for one in guesses:
-        if not one.named and counts[one.column] > one.needed:
-            why = f"{one.column!r} is meant for another role too"
-            one = replace(one, candidates=(), sure=False, read=False, why=why)
-        once.append(one)
-    return once
+    twice = [not one.named and counts[one.column] > one.needed for one in guesses]
+    return tuple(
+        replace(one, candidates=(), sure=False, why=f"{one.column!r} is meant twice")
+        if bad
+        else one
+        for one, bad in zip(guesses, twice, strict=True)
+    )
 
 
 def read_columns(guessed: GuessedColumns, reading: ColumnReading) -> GuessedColumns:
@@ -270,18 +249,15 @@ def read_columns(guessed: GuessedColumns, reading: ColumnReading) -> GuessedColu
     A column that a person named stays. Where the model says another one than a known name does,
     both are candidates.
     """
-    guesses: list[ColumnGuess] = []
-    for one in guessed.guesses:
-        if one.role in reading.columns and one.role not in guessed.by_person:
-            one = _read(one, reading, guessed.contents)
-        guesses.append(one)
-    guessed = replace(guessed, guesses=tuple(_each_once(guesses)))
-    labels = guessed.contents.get(guessed.column_of("label"), Content()).labels
-    return replace(
-        guessed,
-        no_rows=guessed.no_rows or _OF_KIND.get(reading.kind, ""),
-        label_map=_checked_map(reading.label_cells, labels),
-    )
+    asked = reading.columns.keys() - guessed.by_person
+    guesses = [
+        _read(one, reading, guessed.contents) if one.role in asked else one
+        for one in guessed.guesses
+    ]
+    no_rows = guessed.no_rows or _OF_KIND.get(reading.kind, "")
+    guessed = replace(guessed, guesses=_each_once(guesses), no_rows=no_rows)
+    content = guessed.contents.get(guessed.column_of("label"), Content())
+    return replace(guessed, label_map=_map_of(content.labels, reading.label_cells))
 
 
 def _read(
@@ -289,55 +265,35 @@ def _read(
 ) -> ColumnGuess:
     """Return the columns that a model names for a role, beside one whose name surely says it."""
     names = reading.columns[guess.role]
-    there = filter(None, (_spelled(name, contents) for name in names))
-    fitting = [name for name in there if _may_be(guess.role, contents[name])]
+    there = {" ".join(name.split()): name for name in contents}
+    spelled = [there.get(" ".join(name.split()), "") for name in names]
+    fitting = [name for name in spelled if name and _may_be(guess.role, contents[name])]
     own = guess.candidates if guess.sure else ()
     candidates = tuple(dict.fromkeys((*own, *fitting)))
+    if fitting and candidates == own:
+        return guess
+    why = " or ".join(map(repr, candidates))
     if not fitting:
         said = f"{shorten(names[0])}, which cannot be it" if names else "no column"
-        return replace(
-            guess,
-            candidates=own,
-            sure=False,
-            why=f"{_BY_NAME}, but {reading.model} says {said}"
-            if own
-            else f"{reading.model} says {said}",
-        )
-    if candidates == own:
-        return guess
-    several = len(candidates) > 1
-    why = " or ".join(map(repr, candidates)) if several else f"{reading.model} reads it so"
-    return replace(guess, candidates=candidates, sure=False, read=not several, why=why, named=False)
+        why = f"{reading.model} names {said}"
+    elif len(candidates) == 1:
+        why = f"{reading.model} reads it so"
+    return replace(guess, candidates=candidates, sure=False, why=why, named=False)
 
 
-def _spelled(name: str, header: Iterable[str]) -> str:
-    """Return a name as the header spells it, whatever the blanks; empty where it has no such."""
-    same = [one for one in header if one == name]
-    same = same or [one for one in header if one.split() == name.split()]
-    return same[0] if len(same) == 1 else ""
-
-
-def _may_be(role: str, content: Content) -> bool:
-    if role == "label":
-        return bool(content.labels) or content.numbers
-    return bool(content.first_values)
-
-
-def _checked_map(
-    cells: Mapping[str, float | None], labels: Mapping[str, float | None]
+def _map_of(
+    labels: Mapping[str, float | None], cells: Mapping[str, float | None]
 ) -> dict[str, float | None]:
-    """Return what a model says of the cells that the label has; empty where that is how they are
-    read anyway.
-    """
-    there = {text: grade for text, grade in cells.items() if text in labels}
-    folded = Counter(text.casefold() for text in there)
-    there = {text: grade for text, grade in there.items() if folded[text.casefold()] == 1}
-    new = any(labels[text] is None or labels[text] != grade for text, grade in there.items())
-    return there if new else {}
+    """Return what a model says of cells of the label; empty where they are read so anyway."""
+    cells = {text: grade for text, grade in cells.items() if text in labels}
+    counts = Counter(text.casefold() for text in cells)
+    cells = {text: grade for text, grade in cells.items() if counts[text.casefold()] == 1}
+    new = any(labels[text] is None or labels[text] != grade for text, grade in cells.items())
+    return cells if new else {}
 
 
-_SPEAKERS = ({"role", "content"}, {"from", "value"}, {"role", "parts"}, {"speaker", "text"})
-"""Fields of one turn of a conversation."""
+_TURNS = re.compile(r'\[\s*\{\s*"(role|content|from|value|speaker|parts)"\s*:')
+"""How a conversation begins, as tools write it."""
 _OF_KIND = {
     "conversations": (
         "its rows hold conversations, and a judge reads one row for each answer: write one row per"
@@ -357,28 +313,11 @@ def _no_rows(rows: Sequence[Mapping[str, Cell]], header: Iterable[str]) -> str:
     """
     for name in header:
         cells = [cell for row in rows if (cell := row.get(name)) not in (None, "")]
-        if cells and all(map(_is_turns, cells)):
+        if cells and all(_TURNS.match(str(cell)) for cell in cells):
             return f"column {name!r}: {_OF_KIND['conversations']}"
     if {"chosen", "rejected"} <= {*header}:
         return f"columns 'chosen' and 'rejected': {_OF_KIND['pairs']}"
     return ""
-
-
-def _is_turns(cell: Cell) -> bool:
-    if not isinstance(cell, str) or not cell.startswith("["):
-        return False
-    try:
-        turns: Any = orjson.loads(cell)  # Any: JSON
-    except orjson.JSONDecodeError:
-        return False
-    return bool(turns) and all(
-        isinstance(turn, dict) and any(fields <= {*turn} for fields in _SPEAKERS) for turn in turns
-    )
-
-
-def holds_few(cells: Iterable[Cell]) -> bool:
-    """Whether the first cells of a column are a few short values, such as where rows are from."""
-    return _content([*itertools.islice(cells, LOOKED_AT)]).few
 
 
 def _is_itself(role: str, contents: Mapping[str, Content]) -> bool:
@@ -401,11 +340,8 @@ class Content(NamedTuple):
     """Whether they are a few short values."""
     text: bool = False
     """Whether most are several words."""
-    numbers: bool = False
     labels: Mapping[str, float | None] = {}
     """The different values, where they may be labels; None for words that say nothing."""
-    different: float = 1.0
-    """The share of different values."""
 
     @property
     def clear(self) -> bool:
@@ -419,7 +355,6 @@ def _content(cells: Sequence[Cell]) -> Content:
     if not texts:
         return Content()
     different = list(dict.fromkeys(texts))
-    labels = _read_labels(different)
     several = sum(" " in text or len(_EASTERN.findall(text)) > 3 for text in texts)
     length = fmean(len(text) + 2 * len(_EASTERN.findall(text)) for text in texts)
     few = 2 * len(different) <= len(texts) and length < _SHORT
@@ -428,9 +363,7 @@ def _content(cells: Sequence[Cell]) -> Content:
         length=length,
         few=few,
         text=2 * several > len(texts) and not few,
-        numbers=all(number_of(text) is not None for text in texts),
-        labels=labels,
-        different=len(different) / len(texts),
+        labels=_read_labels(different),
     )
 
 
@@ -447,12 +380,18 @@ def _read_labels(different: Sequence[str]) -> dict[str, float | None]:
     return labels if whole or not any(map(str.isdigit, "".join(different))) else {}
 
 
-def _fits(concept: str, content: Content) -> bool:
-    """Whether cells may be what a role holds."""
-    if concept in ("id", "group"):
-        return (content.different == 1) == (concept == "id")
-    if concept == "verdict":
-        return content.numbers or bool(content.labels)
+def _may_be(role: str, content: Content) -> bool:
+    """Whether cells can be what a role holds, whatever the column is called."""
+    return bool(content.labels if role == "label" else content.first_values)
+
+
+def _fits(role: str, content: Content) -> bool:
+    """Whether cells look like what a role holds."""
+    concept = concept_of(role)
     if concept == "label":
         return bool(content.labels)
-    return content.text or (concept != "source" and not content.numbers and not content.few)
+    if concept == "verdict":
+        return not content.text
+    if concept in ("id", "group"):
+        return content.few == (concept == "group")
+    return content.text or (concept != "source" and not content.few)

@@ -25,7 +25,6 @@ from .column_guess import (
     GuessedColumns,
     UnclearColumnsError,
     guess_columns,
-    holds_few,
 )
 from .column_names import near_names
 from .groups import NO_GROUP
@@ -220,10 +219,8 @@ def _guessed(roles: Roles, head: Sequence[Record]) -> GuessedColumns | None:
 
 def _refuse_misleading(path: RowSource, roles: Roles, head: Sequence[Record]) -> None:
     """Refuse a column of an input's name whose values are few and short, beside a likelier one."""
-    unnamed = roles.inputs.keys() - roles.named
-    few = [one for one in unnamed if holds_few(record.fields.get(one) for record in head)]
-    guessed = _guessed(roles, head) if few else None
-    for name in few:
+    guessed = _guessed(roles, head)
+    for name in roles.inputs.keys() - roles.named:
         if guessed and (other := guessed.column_of(name)) not in ("", name):
             message = f"the column {name!r} holds a few short values; {other!r} is more like it"
             raise UnclearColumnsError(path, message, guessed)

@@ -25,15 +25,14 @@ SHOWN = 32
 def add_model_reading(
     error: UnclearColumnsError, workspace: Workspace, values: Mapping[str, object]
 ) -> None:
-    """Have the command's model read the header, if it has one; where it asks nobody nothing is
-    changed.
+    """Have the model of a command read the header, if it has one; a plan asks nobody.
 
     Args:
         error: Why the command stopped; it gets what the model reads.
         workspace: Where the reply is recorded.
         values: What the command was given, by parameter.
     """
-    from ..actions.read_columns import with_reading
+    from ..actions.read_columns import take_reading
 
     given = [*values.values()]
     models = next((one for one in given if isinstance(one, AskOptions)), None)
@@ -42,12 +41,10 @@ def add_model_reading(
     judge = values.get("judge")
     prompt = workspace.registry.get(judge) if isinstance(judge, str) else None
     environment = read_environment().in_workspace(workspace.root).naming(models.model)
-    guessed, notes = with_reading(workspace, error.guessed, prompt, models, environment)
-    for note in notes:
+    for note in take_reading(error, workspace, prompt, models, environment):
         say(f"note: {note}", to_stderr=True)
     if any(isinstance(one, RoleOptions) and one.label_map for one in given):
-        guessed = replace(guessed, label_map={})
-    error.take(guessed)
+        error.take(replace(error.guessed, label_map={}))
 
 
 def with_agreed_columns(error: UnclearColumnsError, arguments: Sequence[str]) -> list[str]:

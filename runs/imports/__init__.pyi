@@ -1,11 +1,5 @@
 from .add_options import AddOptions
 from .answer_format import reply_clause
-from .column_reading import (
-    ask_for_columns,
-    column_reading,
-    header_instruction,
-    shown_header,
-)
 from .foreign_judge import ForeignJudge, JudgeReader, PromptReader, Question, foreign, several
 from .jinja_templates import one_field, read_computed_jinja
 from .messages import ROLES, read_messages
@@ -38,12 +32,9 @@ __all__ = [
     "ReadBack",
     "TemplateReader",
     "Understood",
-    "ask_for_columns",
     "ask_for_reading",
-    "column_reading",
     "cut",
     "foreign",
-    "header_instruction",
     "named_scale",
     "one_field",
     "read_back",
@@ -58,6 +49,5 @@ __all__ = [
     "reading_messages",
     "reply_clause",
     "several",
-    "shown_header",
     "understand",
 ]

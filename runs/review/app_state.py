@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
@@ -104,8 +104,8 @@ class AppState:
         """Which rows of a matrix were asked for."""
         self.columns = Kept[FirstRows](KEPT_FILES)
         """The first rows of data files whose columns were looked at."""
-        self.readings: dict[Hashable, ColumnReading | str] = {}
-        """What models read in the headers of data files, or why that cannot be used."""
+        self.readings: dict[tuple[str, str, str], ColumnReading] = {}
+        """What was read in the header of a data file, for a judge, by a model."""
         self.trials = ModelCards()
         """What came back from models that were tried out."""
         self.labelling = Lock()

@@ -111,7 +111,8 @@ def reading(state: AppState, request: Request) -> Response:
         )
     markup += state.render("start_model_card.html", card=_card(state, form), simulated=SIMULATED)
     with suppress(JudgewrightError):  # the page has said what is wrong with the file
-        markup += state.render("start_columns.html", columns=columns_of(state, form, sent=True))
+        columns = columns_of(state, form, sent=True)
+        markup += state.render("start_columns.html", columns=columns, form=form)
     return HTMLResponse(markup)
 
 

@@ -59,10 +59,8 @@ class ColumnTable:
     guessed: GuessedColumns
     agreed: bool
     """Whether a person has agreed, or the columns have the very names."""
-    reader: str = ""
-    """The model that can read the header; empty for none."""
-    read: ColumnReading | str = ""
-    """What it reads there, or why that cannot be used; empty before it is asked."""
+    reading: ColumnReading | None = None
+    """What the chosen model reads in the header."""
     label_map: str = ""
     """What cells of the label stand for, as `--label-map` takes it."""
 

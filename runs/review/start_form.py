@@ -4,7 +4,7 @@ would.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from starlette.requests import Request
 from ...judges import InputError, JudgePrompt, JudgewrightError
 from ...judges.files import ColumnReading, read_columns, write_grade_map
 from ...optimize.options import Option, option_fields, shares_text, spelling
-from ..actions.read_columns import read_header, reads_language
+from ..actions.read_columns import read_header
 from ..commands.decorators import read_options
 from ..config.command_options import AskOptions, JudgeModelOptions, OptimizeOptions, RowOptions
 from ..store.banks import banks_of
@@ -42,8 +42,6 @@ COLUMNS = ("label", "group", "id_", "columns", "label_map")
 """Options that say which column is what; they stand beside the judge."""
 OWN = ("way", "data", "judge", "model", "other", "objective", "asked", "agreed")
 """Fields that are no option of a command's own."""
-MOST_READINGS = 50
-"""Headers whose reading by a model is kept."""
 OTHER = "other"
 """The choice of a model that stands in the text field beside."""
 
@@ -289,30 +287,13 @@ def columns_of(state: AppState, form: StartForm, *, sent: bool = False) -> Colum
     inputs = prompt.inputs if prompt else ()
     guessed = guess_of(state, form.path(state), inputs, chosen)
     agreed = bool(form.agreed) or (guessed.exact and not sent)
-    read = state.readings.get(reading_key(state, form), "")
-    if isinstance(read, ColumnReading):
-        guessed = read_columns(guessed, read)
+    reading = state.readings.get((form.data, form.judge, form.named_model))
+    guessed = read_columns(guessed, reading) if reading else guessed
     return replace(
         column_table(guessed, agreed=agreed),
-        reader=_reader(state, form) if prompt and not guessed.exact else "",
-        read=read,
+        reading=reading,
         label_map=form.more.get("label_map") or write_grade_map(guessed.label_map),
     )
-
-
-def _reader(state: AppState, form: StartForm) -> str:
-    """Return the chosen model, if it reads language; empty for none."""
-    environment = state.environment.in_workspace(state.root).naming(form.named_model)
-    try:
-        return form.named_model if reads_language(form.named_model or None, environment) else ""
-    except InputError:
-        return ""
-
-
-def reading_key(state: AppState, form: StartForm) -> Hashable:
-    """Return what tells readings of a header apart: the file as it is, the judge and the model."""
-    stat = form.path(state).stat()
-    return (form.data, stat.st_mtime_ns, stat.st_size, form.judge, form.named_model)
 
 
 def read_by_model(state: AppState, form: StartForm) -> None:
@@ -327,9 +308,7 @@ def read_by_model(state: AppState, form: StartForm) -> None:
     guessed = guess_of(state, form.path(state), prompt.inputs)
     try:
         with Workspace(state.place) as workspace:
-            read, _ = read_header(workspace, guessed, prompt, models, environment)
+            reading, _ = read_header(workspace, guessed, prompt, models, environment)
     except JudgewrightError as error:
-        read = words_of(error)
-    while len(state.readings) >= MOST_READINGS:
-        state.readings.pop(next(iter(state.readings)), None)
-    state.readings[reading_key(state, form)] = read
+        reading = ColumnReading(model=model, problem=words_of(error))
+    state.readings[form.data, form.judge, model] = reading
