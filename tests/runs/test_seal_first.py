@@ -242,7 +242,7 @@ def test_a_page_checks_a_file_again_once_some_of_it_is_sealed(folder: Path, say:
     """
     with Workspace(folder) as place:
         options = CheckOptions(roles=RawRoles())
-        names = names_of_check(place, folder / "rows.jsonl", options, "simulated")
+        names = names_of_check(place, folder / "rows.jsonl", options, ("simulated", None))
     query = RowQuery("check", names)
 
     def rows() -> int | None:
