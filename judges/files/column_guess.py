@@ -233,14 +233,13 @@ def _by_name(role: str, free: Mapping[str, Content]) -> ColumnGuess:
 
 def _each_once(guesses: Sequence[ColumnGuess]) -> tuple[ColumnGuess, ...]:
     """Return the guesses without the columns that are meant for two roles: a person chooses."""
-    counts = Counter(one.column for one in guesses if one.column and one.needed)
-    twice = [not one.named and counts[one.column] > one.needed for one in guesses]
-    return tuple(
-        replace(one, candidates=(), sure=False, why=f"{one.column!r} is meant twice")
-        if bad
-        else one
-        for one, bad in zip(guesses, twice, strict=True)
-    )
+    once = list(guesses)
+    counts = Counter(one.column for one in once if one.column and one.needed)
+    for at, one in enumerate(once):
+        if not one.named and counts[one.column] > one.needed:
+            why = f"{one.column!r} is meant twice"
+            once[at] = replace(one, candidates=(), sure=False, why=why)
+    return tuple(once)
 
 
 def read_columns(guessed: GuessedColumns, reading: ColumnReading) -> GuessedColumns:
@@ -322,20 +321,16 @@ def _no_rows(rows: Sequence[Mapping[str, Cell]], header: Iterable[str]) -> str:
 
 def _is_itself(role: str, contents: Mapping[str, Content]) -> bool:
     """Whether the column of a role's name may hold it: no few short values, beside which another
-    column's text is much longer.
+    column of such a name is text.
     """
-    own = contents[role]
-    others = [one for name, one in contents.items() if is_name_of(name, role)]
-    longest = max((one.length for one in others if one.text), default=0.0)
-    return role in _ROLES or not own.few or longest <= 3 * own.length
+    others = (one for name, one in contents.items() if is_name_of(name, role))
+    return role in _ROLES or not contents[role].few or not any(one.text for one in others)
 
 
 class Content(NamedTuple):
     """What the cells of a column are."""
 
     first_values: tuple[str, ...] = ()
-    length: float = 0.0
-    """Characters on average, of which one of Chinese or Japanese counts as three."""
     few: bool = False
     """Whether they are a few short values."""
     text: bool = False
@@ -356,11 +351,9 @@ def _content(cells: Sequence[Cell]) -> Content:
         return Content()
     different = list(dict.fromkeys(texts))
     several = sum(" " in text or len(_EASTERN.findall(text)) > 3 for text in texts)
-    length = fmean(len(text) + 2 * len(_EASTERN.findall(text)) for text in texts)
-    few = 2 * len(different) <= len(texts) and length < _SHORT
+    few = 2 * len(different) <= len(texts) and fmean(map(len, texts)) < _SHORT
     return Content(
         first_values=tuple(different[:2]),
-        length=length,
         few=few,
         text=2 * several > len(texts) and not few,
         labels=_read_labels(different),

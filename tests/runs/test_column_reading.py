@@ -115,6 +115,21 @@ def test_at_a_terminal_what_the_model_reads_wants_a_yes(rows: Path) -> None:
     assert (code, "accuracy" in shown) == (0, True)
 
 
+def test_a_header_is_read_through_files_too(rows: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command waits for the reply, and goes on with it."""
+    asked = ("nobody@http://127.0.0.1:9/v1", "--via", "files=ex")
+    assert bench(capsys, *asked)[0] == 3
+    [requests] = Path("ex").glob("requests-*.jsonl")
+    [line] = requests.read_text(encoding="utf-8").splitlines()
+    choice = {"message": {"role": "assistant", "content": json.dumps(GOOD)}}
+    body = {"choices": [choice | {"finish_reason": "stop"}], "usage": {}}
+    reply = {"custom_id": json.loads(line)["custom_id"]}
+    reply |= {"response": {"status_code": 200, "body": body}}
+    (Path("ex") / "replies.jsonl").write_text(json.dumps(reply) + "\n", encoding="utf-8")
+    code, _, errors = bench(capsys, *asked)
+    assert (code, NAMED in errors) == (2, True)
+
+
 def test_cells_are_fenced_and_the_schema_names_every_input(
     rows: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
