@@ -259,3 +259,20 @@ def test_a_page_checks_a_file_again_once_some_of_it_is_sealed(folder: Path, say:
     bench(say, "groundedness", "--seal")
     assert rows() is None
     assert (rows() or 0) < (every or 0)
+
+
+def test_a_file_behind_a_link_has_the_name_that_was_typed(folder: Path, say: Say) -> None:  # noqa: F811
+    """The run shows the link's name and reads the file it leads to; `--seal` reads the sides beside
+    the link.
+    """
+    (folder / "d").mkdir()
+    (folder / "rows.jsonl").rename(folder / "d" / "rows.jsonl")
+    (folder / "latest.jsonl").symlink_to(folder / "d" / "rows.jsonl")
+    (folder / "d" / "sides.jsonl").write_text("no line of sides\n", encoding="utf-8")
+    say("bench", "groundedness", "latest.jsonl", *SIMULATED, "--seal")
+    jw.bench("groundedness", "latest.jsonl", model="simulated")
+    listed = json.loads(say("runs", "list", "--json"))
+    assert [one["data"] for one in listed["runs"]] == ["latest.jsonl", "latest.jsonl"]
+    with Workspace(folder) as place:
+        paths = {one.config["data"] for one in list_runs(place.database)}
+    assert paths == {str((folder / "d" / "rows.jsonl").resolve())}
