@@ -140,6 +140,8 @@ def test_the_error_names_the_options_of_all_columns(tmp_path: Path) -> None:
     [
         ({"messages": '[{"role": "user", "content": "Hi"}]', "label": 1}, "one row per answer"),
         ({"conversations": '[{"from": "human", "value": "Hi"}]'}, "hold conversations"),
+        ({"turns": '[{"parts": [{"text": "Hi"}], "role": "user"}]'}, "hold conversations"),
+        ({"turns": '[{"speaker": "Ann", "text": "Hi, cut off'}, "hold conversations"),
         ({"prompt": "Hi", "chosen": "Hello.", "rejected": "What?"}, "two rows for each pair"),
     ],
 )
@@ -151,3 +153,17 @@ def test_conversations_and_pairs_are_refused_with_what_can_be_done(
         load_dataset(rows_in_memory([row]), inputs=("source", "statement"), scale=OutputScale())
     assert "\n" not in str(caught.value)
     assert not caught.value.guessed.complete
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"content": LONG, "metadata": {"page": 3}},
+        {"value": LONG, "score": 0.8},
+        {"text": LONG, "role": "appendix"},
+    ],
+)
+def test_retrieved_documents_are_no_conversation(document: dict[str, Any]) -> None:
+    """Lists of documents share single fields with turns, and stay a source."""
+    found = guess(["context", "answer", "label"], [json.dumps([document]), "It is high.", 1])
+    assert (found.no_rows, found.column_of("source")) == ("", "context")
