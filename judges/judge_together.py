@@ -72,7 +72,11 @@ def _ask(
     client: Client,
     progress: Callable[[Progress], None] | None,
 ) -> None:
-    """Ask all questions about rows, and record each answer as if it was asked alone."""
+    """Ask all questions about the rows that lack an answer to one of them, and record each answer
+    as if it was asked alone.
+    """
+    recorded = [client.recorded([one.request(row) for row in rows]) for one in questions]
+    rows = [row for row, *each in zip(rows, *recorded, strict=True) if not all(each)]
     messages = [one.message for one in questions]
     requests = [question_request(messages, questions[0].state(row)) for row in rows]
     outcomes = list(zip(rows, client.ask(requests, progress=progress), strict=True))

@@ -133,9 +133,9 @@ class MemoryRecord:
     def done(
         self, key: bytes, completion: Completion, *, request: Request, endpoint: str, model: str
     ) -> Future[None]:
-        """See `CallRecord.done`."""
+        """See `CallRecord.done`; the first outcome stays, which has been used."""
         self._open.pop(key, None)
-        self._answers[key] = completion
+        self._answers.setdefault(key, completion)
         if not completion.recorded:
             self._cost += completion.cost or 0.0
             self._tokens += completion.tokens_in + completion.tokens_out

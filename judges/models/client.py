@@ -250,6 +250,14 @@ class Client:
             return outcome
         raise outcome
 
+    def recorded(self, requests: Sequence[Request]) -> list[bool]:
+        """Return for each request whether `ask` would take its outcome from the call record."""
+        recorded = [False] * len(requests)
+        for call in self._prepare(requests):
+            for position in call.positions:
+                recorded[position] = call.outcome is not None
+        return recorded
+
     def keep(self, requests: Sequence[Request], answers: Sequence[Completion]) -> None:
         """Record answers that came with others in one request, each under a request of its own."""
         endpoint, model = self.model.endpoint, self.model.name

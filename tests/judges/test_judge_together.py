@@ -103,6 +103,27 @@ def test_judges_of_the_same_inputs_share_their_answers_with_bench(api: DecisionA
     assert [scores(judged) for judged in alone] == [scores(judged) for judged in together]
 
 
+def test_rows_that_all_judges_answered_are_not_asked_together_again() -> None:
+    """Only the rows that one of the judges has not answered are asked; the answers that were there
+    stay.
+    """
+    one = TRIAD[1]
+    other = replace(one, criteria="Is the statement free of numbers?", name="numbers")
+    record, rows = MemoryRecord(), rows_of(10)
+    some = replace(rows, rows=rows.rows[:4])
+    with (
+        served("systemone") as server,
+        client_of(server, "systemone", record) as client,
+    ):
+        first = [judge(one, rows, client), judge(other, some, client)]
+        together = judge_together([one, other], rows, client)
+        assert requests_to(server) == 10 + 4 + 6
+        again = [judge(one, rows, client), judge(other, some, client)]
+        assert requests_to(server) == 20
+    assert [scores(judged) for judged in again] == [scores(judged) for judged in first]
+    assert scores(together[0]) == scores(first[0])
+
+
 def test_failed_requests_are_sent_again_and_many_questions_that_are_refused_singly() -> None:
     """A 503 is tried again for all; where a server refuses several questions each goes alone."""
     rows = rows_of(4)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,16 @@ class RecordContract:
         found = record.lookup([key(1), key(2)])
         assert set(found) == {key(1)}
         answer = found[key(1)]
+        assert isinstance(answer, Completion)
+        assert answer.text == ANSWER.text
+        assert record.spending() == Spending(settled_cost=0.125, settled_tokens=42)
+
+    def test_the_first_answer_to_a_call_stays(self, record: CallRecord) -> None:
+        """It has been used; another one that came with others' answers changes nothing."""
+        send(record, 1)
+        reply_to(record, 1, ANSWER)
+        reply_to(record, 1, replace(ANSWER, text="other", recorded=True))
+        answer = record.lookup([key(1)])[key(1)]
         assert isinstance(answer, Completion)
         assert answer.text == ANSWER.text
         assert record.spending() == Spending(settled_cost=0.125, settled_tokens=42)
