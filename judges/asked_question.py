@@ -72,8 +72,7 @@ class AskedQuestion:
         before, placed, after = prompt.system.strip().partition(CRITERIA_PLACE)
         sections = [before + criteria + after] if placed else [before, criteria]
         if self.api == "systemone" or self.state_inputs:
-            names = (*prompt.inputs, *([CASES] if prompt.cases is not None else []))
-            fields = ", ".join(f"`{name}`" for name in names)
+            fields = ", ".join(f"`{name}`" for name in prompt.inputs)
             sections.append(f"What is to be judged stands in the state: {fields}.")
         return "\n\n".join(section for section in sections if section)
 
