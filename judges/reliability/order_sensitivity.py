@@ -30,6 +30,7 @@ from .prompt_injection import drawn
 SAMPLE = 500
 """Rows that are asked again at most, drawn by their ids."""
 _SHIFTS = 3
+_UNPAIRED = "no row has a verdict both ways"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,11 +107,8 @@ def order_sensitivity(
         values = {"decided otherwise": np.array(moved, np.float64), "moved": np.abs(shift)}
         members = groups[[i for i, _, _ in pairs]]
         changes[name] = {
-            what: mean_over_rows(
-                each, members, missing="no row has a verdict both ways", bounds=SIGNED
-            )
-            for what, each in (values | {"shift": shift}).items()
-        }
+            what: mean_over_rows(each, members, missing=_UNPAIRED) for what, each in values.items()
+        } | {"shift": mean_over_rows(shift, members, missing=_UNPAIRED, bounds=SIGNED)}
     return OrderReport(
         judge=f"{prompt.name}@{prompt.version}",
         model=client.model.name,

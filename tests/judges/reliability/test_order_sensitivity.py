@@ -110,6 +110,15 @@ def test_a_planted_order_bias_is_sized_within_its_interval(prompt) -> None:
     assert held >= SEEDS - 3
 
 
+def test_no_interval_of_a_share_goes_below_nothing() -> None:
+    """Where no verdict moved, the shift is as far up as down, and a share is from nothing on."""
+    with planted_client(answering(0.0)) as client:
+        figures = order_sensitivity(GRADED, drawn_rows(4, 0), client, settings=SETTINGS).changes
+    for name in ("decided otherwise", "moved"):
+        assert figures["reversed"][name].low == pytest.approx(0.0, abs=1e-9), name
+    assert figures["reversed"]["shift"].low == -(figures["reversed"]["shift"].high or 0.0)
+
+
 def test_a_chat_model_is_refused() -> None:
     """Its question has no options."""
     with Client(Simulated()) as client, pytest.raises(InputError, match="is a chat model"):
