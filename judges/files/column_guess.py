@@ -291,10 +291,8 @@ def _map_of(
     return cells if new else {}
 
 
-_LIST_OF_OBJECTS = re.compile(r"\[\s*\{")
-_FIELD_NAME = re.compile(r'"(\w+)"\s*:')
-_OF_A_TURN = ({"role", "content"}, {"from", "value"}, {"role", "parts"}, {"speaker", "text"})
-"""Fields of one turn of a conversation, as tools write it; documents have one of them at most."""
+_TURNS = re.compile(r'\[\s*\{\s*"(role|content|from|value|speaker|parts)"\s*:')
+"""How a conversation begins, as tools write it."""
 _OF_KIND = {
     "conversations": (
         "its rows hold conversations, and a judge reads one row for each answer: write one row per"
@@ -314,17 +312,11 @@ def _no_rows(rows: Sequence[Mapping[str, Cell]], header: Iterable[str]) -> str:
     """
     for name in header:
         cells = [cell for row in rows if (cell := row.get(name)) not in (None, "")]
-        if cells and all(_is_turns(str(cell)) for cell in cells):
+        if cells and all(_TURNS.match(str(cell)) for cell in cells):
             return f"column {name!r}: {_OF_KIND['conversations']}"
     if {"chosen", "rejected"} <= {*header}:
         return f"columns 'chosen' and 'rejected': {_OF_KIND['pairs']}"
     return ""
-
-
-def _is_turns(cell: str) -> bool:
-    """Whether a cell is JSON of a conversation; one that is cut need not parse."""
-    names = {*_FIELD_NAME.findall(cell)} if _LIST_OF_OBJECTS.match(cell) else set[str]()
-    return any(fields <= names for fields in _OF_A_TURN)
 
 
 def _is_itself(role: str, contents: Mapping[str, Content]) -> bool:
