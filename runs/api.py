@@ -95,7 +95,7 @@ def bench(
             options, environment = asking_of(opened, model, budget)
             dataset = table.dataset(prompt, opened, options)
             if isinstance(table.source, Path):
-                how["source"] = BenchSource(data=str(table.source.resolve()), reading=table.reading)
+                how["source"] = BenchSource(data=str(table.source), reading=table.reading)
             with progress_on_stderr() as watch:
                 column = BenchOptions(by=by)
                 result = run_bench(

@@ -104,7 +104,7 @@ def bench(
             trust=trust,
             watch=watch,
             show_all=show_all,
-            source=BenchSource(data=str(data.resolve()), reading=rows.as_arguments(), slice=inside),
+            source=BenchSource(data=str(data), reading=rows.as_arguments(), slice=inside),
             seal=seal,
             sealed=sealed,
             say_first=say_first,

@@ -29,7 +29,7 @@ class BenchSource:
     """The file that a benchmark's rows come from, and how it was read."""
 
     data: str = ""
-    """The file, with its whole path; empty for rows that came from Python's memory."""
+    """The file, of which a run keeps the whole path; empty for rows from Python's memory."""
     reading: Mapping[str, Any] = field(default_factory=dict[str, Any])  # Any: JSON
     """Arguments of `load_dataset`; `label_scale` as text."""
     slice: str = ""
@@ -73,8 +73,11 @@ class BenchConfig(BenchSource):
         source: BenchSource | None,
     ) -> BenchConfig:
         """Describe a benchmark that is about to begin."""
+        source = source or BenchSource()
+        if source.data:
+            source = replace(source, data=str(Path(source.data).resolve()))
         return cls(
-            **vars(source or BenchSource()),
+            **vars(source),
             judge=prompt.name,
             version=prompt.version,
             model=models.model,
