@@ -104,8 +104,10 @@ class AppState:
         """Which rows of a matrix were asked for."""
         self.columns = Kept[FirstRows](KEPT_FILES)
         """The first rows of data files whose columns were looked at."""
-        self.readings: dict[tuple[str, str, str], ColumnReading] = {}
-        """What was read in the header of a data file, for a judge, by a model."""
+        self.readings: dict[tuple[object, ...], ColumnReading] = {}
+        """What was read in the header of a data file, for a judge, by a model, by
+        `StartForm.header_key`.
+        """
         self.trials = ModelCards()
         """What came back from models that were tried out."""
         self.labelling = Lock()

@@ -24,6 +24,7 @@ from ..store.workspace import Workspace
 from .app_state import AppState
 from .data_files import resolve_data_file
 from .errors import words_of
+from .file_data import stat_of
 from .forms import field_of
 from .start_columns import OF_INPUT, PICK, ColumnTable, column_table, guess_of, picked_columns
 
@@ -241,6 +242,13 @@ class StartForm:
             raise InputError(f"there is no judge {self.judge!r}", hint="choose one of the list")
         return state.workspace.registry.get(self.judge)
 
+    def header_key(self, state: AppState) -> tuple[object, ...]:
+        """Return what a model's reading of the header depends on: the file as it is now, the
+        version of the judge, the model.
+        """
+        prompt = self.prompt(state)
+        return stat_of(self.path(state)), prompt.name, prompt.version, self.named_model
+
 
 def goal_fields(objective: Mapping[str, Any]) -> dict[str, str]:  # Any: JSON
     """Return the fields that say an objective's target and limits."""
@@ -287,7 +295,7 @@ def columns_of(state: AppState, form: StartForm, *, sent: bool = False) -> Colum
     inputs = prompt.inputs if prompt else ()
     guessed = guess_of(state, form.path(state), inputs, chosen)
     agreed = bool(form.agreed) or (guessed.exact and not sent)
-    reading = state.readings.get((form.data, form.judge, form.named_model))
+    reading = state.readings.get(form.header_key(state)) if prompt else None
     guessed = read_columns(guessed, reading) if reading else guessed
     return replace(
         column_table(guessed, agreed=agreed),
@@ -303,6 +311,7 @@ def read_by_model(state: AppState, form: StartForm) -> None:
         InputError: There is no such judge, or no such file.
     """
     prompt, model = form.prompt(state), form.named_model
+    key = form.header_key(state)
     environment = state.environment.in_workspace(state.root).naming(model)
     models = AskOptions(model=model, budget=form.more.get("budget"))
     guessed = guess_of(state, form.path(state), prompt.inputs)
@@ -311,4 +320,4 @@ def read_by_model(state: AppState, form: StartForm) -> None:
             reading, _ = read_header(workspace, guessed, prompt, models, environment)
     except JudgewrightError as error:
         reading = ColumnReading(model=model, problem=words_of(error))
-    state.readings[form.data, form.judge, model] = reading
+    state.readings[key] = reading

@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -316,6 +317,27 @@ def test_on_the_page_a_button_asks_and_the_table_is_agreed_to(rows: Path) -> Non
         assert "&#39;belegt&#39; as 1, &#39;frei erfunden&#39; as 0" in shown
         assert 'name="label_map" value="belegt=1,frei erfunden=0"' in shown
         assert len(model.asked) == 1
+
+
+def test_on_the_page_a_replaced_file_is_not_shown_as_the_old_one_was_read(rows: Path) -> None:
+    """A reading belongs to the file and the version of the judge that the model saw."""
+    with serving(GOOD) as (name, model), visit(rows.parent) as desk:
+        form = {"data": "rows.csv", "judge": "groundedness", "model": "other", "other": name}
+        desk.post("/start/columns", data=form, headers=HEADERS)
+        read = '<option value="column-source=Fundort" selected>'
+        assert read in desk.get("/start", params=form).text
+        first, second = "Fundort", "Was der Bot sagt"
+        text = rows.read_text(encoding="utf-8")
+        swapped = text.replace(f"{first},{second}", f"{second},{first}")
+        rows.write_text(swapped, encoding="utf-8")
+        assert read not in desk.get("/start", params=form).text
+        desk.post("/start/columns", data=form, headers=HEADERS)
+        assert read in desk.get("/start", params=form).text
+        with Workspace(rows.parent) as workspace:
+            prompt = workspace.registry.get("groundedness")
+            workspace.registry.keep(replace(prompt, criteria=f"{prompt.criteria} Be strict."))
+        assert read not in desk.get("/start", params=form).text
+        assert len(model.asked) == 2
 
 
 def test_on_the_page_a_reading_that_cannot_be_used_is_said(rows: Path) -> None:
