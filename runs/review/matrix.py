@@ -72,13 +72,11 @@ class Matrix:
         self._decisions = self._of_all("decisions", np.nan)
         labels = self._of_all("labels", np.nan)
         self._is_relabelled = _differ(labels) if columns else self.keys == 0
-        # A verdict file may lack the labels that others have.
-        label = np.fmax.reduce(labels, axis=0, initial=np.nan)
-        self._labels = np.where(np.isnan(labels), label, labels)
-        named = (self._states == NO_LABEL) & ~np.isnan(label)
-        self._states[named] = np.where(self._decisions == label, AGREES, ERRS)[named]
+        self._labels = self._with_lent(labels)
+        named = (self._states == NO_LABEL) & ~np.isnan(self._labels)
+        self._states[named] = np.where(self._decisions == self._labels, AGREES, ERRS)[named]
         self.errors = self._errors()
-        """Label and decision of each kind of error that a judge makes, by its name."""
+        """Of each kind of error, by its name: the judges that make it, with label and decision."""
 
     def choose(self, wanted: RowFilter) -> IntArray:
         """Return the positions of the rows that are asked for."""
@@ -101,9 +99,10 @@ class Matrix:
         if wanted.slice:
             chosen &= self.in_slice(wanted.slice)
         if wanted.error:
-            label, decision = self.errors.get(wanted.error, (np.nan, np.nan))
-            is_made = (self._labels == label) & (self._decisions == decision)
-            chosen &= is_made.any(axis=0)
+            is_made = np.zeros(len(self.keys), np.bool_)
+            for judge, label, decision in self.errors.get(wanted.error, ()):
+                is_made |= (self._labels[judge] == label) & (self._decisions[judge] == decision)
+            chosen &= is_made
         if wanted.words.strip():
             chosen &= self._with_words(" ".join(wanted.words.split()))
         return np.flatnonzero(chosen)
@@ -125,8 +124,8 @@ class Matrix:
     def error_of(self, position: int) -> str:
         """Return the error of the judge that errs on a row."""
         judge = int(np.argmax(self._states[:, position] == ERRS))
-        pair = self._labels[judge, position], self._decisions[judge, position]
-        return next((name for name, made in self.errors.items() if made == pair), "")
+        error = judge, self._labels[judge, position], self._decisions[judge, position]
+        return next((name for name, made in self.errors.items() if error in made), "")
 
     def rows(self, positions: IntArray) -> list[Json]:
         """Return some rows, of which nothing else is read: of each what stands for all judges, and
@@ -169,15 +168,26 @@ class Matrix:
         values = [np.append(pages.arrays[name], missing)[numbers - 1] for pages, numbers in pairs]
         return np.array(values, np.float64).reshape(self._numbers.shape)
 
-    def _errors(self) -> dict[str, tuple[float, float]]:
+    def _with_lent(self, labels: FloatArray) -> FloatArray:
+        """Return the labels; where a judge has none, those of the others of the same classes."""
+        classes = [pages.head["classes"] for pages in self._pages]
+        lent = labels.copy()
+        for judge, own in enumerate(classes):
+            label = np.fmax.reduce(labels[[own == other for other in classes]])
+            lent[judge] = np.where(np.isnan(labels[judge]), label, labels[judge])
+        return lent
+
+    def _errors(self) -> dict[str, list[tuple[int, float, float]]]:
         judges, rows = np.nonzero(self._states == ERRS)
-        made = self._labels[judges, rows], self._decisions[judges, rows]
-        pairs = set(zip(*(values.tolist() for values in made), strict=True))
-        classes = next((one.head["classes"] for one in self._pages if one.head["classes"]), None)
-        names = {(0.0, 1.0): "FP", (1.0, 0.0): "FN"}
-        if classes:
-            names = {p: f"{classes[int(p[0])]} called {classes[int(p[1])]}" for p in pairs}
-        return {names[pair]: pair for pair in sorted(pairs)}
+        made = self._labels[judges, rows], self._decisions[judges, rows], judges
+        errors: dict[str, list[tuple[int, float, float]]] = {}
+        triples = set(zip(*(values.tolist() for values in made), strict=True))
+        for label, decision, judge in sorted(triples):
+            name = "FP" if decision > label else "FN"
+            if classes := self._pages[judge].head["classes"]:
+                name = f"{classes[int(label)]} called {classes[int(decision)]}"
+            errors.setdefault(name, []).append((judge, label, decision))
+        return errors
 
     def in_slice(self, name: str) -> BoolArray:
         """Return which rows have a value of a column, as `name=value`; shape (rows,)."""

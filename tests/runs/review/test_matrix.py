@@ -352,6 +352,28 @@ def test_classes_are_named(tmp_path: Path) -> None:
         assert ids(client, f"{query}&rows=differ") == differ
 
 
+def test_each_error_is_named_by_the_classes_of_the_judge_that_makes_it(tmp_path: Path) -> None:
+    """Judges may have more classes than the one before them, or others of the same number."""
+    sides: list[str] = []
+    for at, classes in enumerate((["bad", "good"], ["no", "yes"], ["x", "y", "bad", "good"])):
+        last, named = len(classes) - 1, json.dumps(classes)
+        lines = [
+            {"id": f"r{i}", "label": last, "score": last - (i % 3 == at), "classes": named}
+            for i in range(30)
+        ]
+        sides.append(write(tmp_path, f"judge{at}.jsonl", lines))
+    lacking = [{"id": f"r{i}", "score": 1, "classes": '["a", "b"]'} for i in range(30)]
+    sides.append(write(tmp_path, "lacking.jsonl", lacking))
+    query = urlencode([("judge", side) for side in sides])
+    with visit(tmp_path) as client:
+        assert client.get(f"/matrix?{query}").status_code == 200
+        for error, judges in (("good called bad", (0, 2)), ("yes called no", (1,))):
+            found = ids(client, f"{query}&{urlencode({'error': error})}")
+            assert found == [f"r{i}" for i in range(30) if i % 3 in judges]
+        # Nobody else has its classes, so nobody's labels are its own.
+        assert ids(client, f"{query}&{urlencode({'rows': sides[-1]})}") == []
+
+
 @with_browser
 def test_the_matrix_is_scrolled_opened_and_left_by_keys(
     bench_own: Workbench, browser: "sync_api.Browser"
