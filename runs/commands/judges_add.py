@@ -199,8 +199,8 @@ def _add_prompt(
     understood = understand(judge, options, reading)
     while understood.questions and asking:
         _say_text(understood)
-        answered = _ask(options, understood.questions[0])
         try:
+            answered = _ask(options, understood.questions[0])
             understood, options = understand(judge, answered, reading), answered
         except InputError as error:  # the same question comes again
             say(str(error))
