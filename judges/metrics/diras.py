@@ -17,10 +17,8 @@ come out to the printed digits; without, they are 92.80, 92.80 and 77.01.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -28,10 +26,9 @@ from ..errors import InputError
 from ..judged_dataset import BoolArray, FloatArray, IntArray
 from . import calibration
 from .agreement import confusion
-from .delta import ONE_UNIT
+from .delta import ONE_UNIT, share_interval
 from .estimate import Estimate
-from .intervals import Cells, Statistic
-from .jackknife import jackknife_intervals
+from .influence import influence
 from .ranking import Ranking, average_precision, ndcg
 from .table_intervals import table_value
 
@@ -45,8 +42,6 @@ DIRAS_METRICS = (
 BINS = 10
 SHORT_SORT = 16
 """Stretches below this length are sorted by insertion."""
-Figure = Callable[[BoolArray], float]
-"""A figure of the rows that are kept, shape (n,)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +75,15 @@ class RelevanceRows:
         calibration.require_probabilities(self.probability)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """A value with the influence of each row on it, or the reason why there is none."""
+
+    value: float | None
+    influences: FloatArray
+    reason: str = ""
+
+
 def diras(rows: RelevanceRows, *, as_published: bool = False) -> dict[str, Estimate]:
     """Return `DIRAS_METRICS` with intervals over queries, as shares of 1; the mean exists where all
     four groups do.
@@ -91,93 +95,129 @@ def diras(rows: RelevanceRows, *, as_published: bool = False) -> dict[str, Estim
     Raises:
         InputError: A confidence is outside [0, 1] or not finite.
     """
-    n, reasons = len(rows.query), _reasons(rows)
-    groups: tuple[Figure, ...] = (
-        partial(_binary, rows),
-        partial(_calibration, rows),
-        partial(_mean_over_queries, *_ranking(rows, as_published)),
-        partial(_uncertainty, rows),
-    )
-    figures = dict(zip(DIRAS_METRICS, (*groups, partial(_mean, groups)), strict=True))
-    statistics: dict[str, Statistic] = {
-        name: partial(_of_each, figure) for name, figure in figures.items() if not reasons[name]
+    parts: dict[str, _Part] = {
+        "diras_binary": _binary(rows),
+        "diras_calibration": _calibration(rows),
+        "diras_ranking": _ranking(rows, as_published),
+        "diras_uncertainty": _uncertainty(rows),
     }
-    cells = Cells(code=np.arange(n), size=n, groups=rows.query)
-    intervals = jackknife_intervals(statistics, cells)
-    every = np.ones(n, np.bool_)
-    return {
-        name: Estimate.undefined(n, reasons[name])
-        if reasons[name]
-        else Estimate.of(figure(every), intervals[name], n, missing=ONE_UNIT)
-        for name, figure in figures.items()
-    }
+    parts["diras_mean"] = _mean(parts)
+    return {name: _estimate(part, rows) for name, part in parts.items()}
 
 
-def _reasons(rows: RelevanceRows) -> dict[str, str]:
-    """Return why a figure does not exist, empty where it does."""
+def _estimate(part: _Part, rows: RelevanceRows) -> Estimate:
+    n = len(rows.query)
+    if part.value is None:
+        return Estimate.undefined(n, part.reason)
+    interval = None if part.reason else share_interval(part.value, part.influences, rows.query)
+    return Estimate.of(part.value, interval, n, missing=part.reason or ONE_UNIT)
+
+
+def _mean(parts: Mapping[str, _Part]) -> _Part:
+    values = [part.value for part in parts.values() if part.value is not None]
+    missing = [name for name, part in parts.items() if part.value is None]
+    if missing:
+        return _undefined(f"there is no {' and no '.join(missing)}")
+    reason = "; ".join(dict.fromkeys(part.reason for part in parts.values() if part.reason))
+    influences = sum((part.influences for part in parts.values()), np.zeros(1)) / len(parts)
+    return _Part(value=sum(values) / len(parts), influences=influences, reason=reason)
+
+
+def _binary(rows: RelevanceRows) -> _Part:
+    value, reason = table_value("f1", confusion(rows.relevant, rows.predicted))
+    if value is None:
+        return _undefined(reason)
+    return _Part(value=value, influences=influence("f1", rows.relevant, rows.predicted))
+
+
+def _calibration(rows: RelevanceRows) -> _Part:
     right = rows.relevant == rows.predicted
-    reasons: dict[str, str] = dict.fromkeys(DIRAS_METRICS, "")
-    reasons["diras_binary"] = table_value("f1", confusion(rows.relevant, rows.predicted))[1]
-    if right.all() or not right.any():
-        reasons["diras_calibration"] = (
+    if len(right) == 0 or right.all() or not right.any():
+        return _undefined(
             "every verdict is right, or every one wrong, so that confidence has nothing to tell"
             " apart"
         )
-    if np.bincount(rows.query).max(initial=0) < 2:
-        reasons["diras_ranking"] = "no two rows share a query, so that nothing is ranked"
+    area, area_influence = _auroc(right, rows.confidence)
+    gap = rows.probability - rows.relevant
+    error, error_influence = _ece(gap, rows.probability)
+    brier = float((gap**2).mean())
+    influences = (area_influence - error_influence - (gap**2 - brier)) / 3
+    return _Part(value=(area + (1 - error) + (1 - brier)) / 3, influences=influences)
+
+
+def _uncertainty(rows: RelevanceRows) -> _Part:
     if not rows.uncertain.any():
-        reasons["diras_uncertainty"] = "no row is marked uncertain"
-    if missing := [name for name, reason in reasons.items() if reason]:
-        reasons["diras_mean"] = f"there is no {' and no '.join(missing)}"
-    return reasons
+        return _undefined("no row is marked uncertain")
+    value, influences = _average_precision(rows.uncertain, 1.0 - rows.confidence)
+    return _Part(value=value, influences=influences)
 
 
-def _of_each(figure: Figure, counts: FloatArray) -> FloatArray:
-    return np.array([figure(kept > 0) for kept in counts], np.float64)
+def _ranking(rows: RelevanceRows, as_published: bool) -> _Part:
+    size = np.bincount(rows.query)
+    if len(size) == 0 or size.max() < 2:
+        return _undefined("no two rows share a query, so that nothing is ranked")
+    binary = Ranking(
+        query=rows.query, grade=rows.relevant.astype(np.float64), score=rows.probability
+    )
+    grade = rows.grade
+    if as_published:
+        binary = replace(binary, score=_published_order(rows))
+        grade = np.floor(rows.grade)
+    values = (ndcg(replace(binary, grade=grade)) + average_precision(binary)) / 2
+    mean = float(values.mean())
+    # A query's influence is shared by its rows, so that sums over queries are what they are
+    # elsewhere.
+    influences = (values - mean) / size * (len(rows.query) / len(size))
+    return _Part(value=mean, influences=influences[rows.query])
 
 
-def _mean(groups: Sequence[Figure], kept: BoolArray) -> float:
-    return sum(group(kept) for group in groups) / len(groups)
+def _undefined(reason: str) -> _Part:
+    return _Part(value=None, influences=np.zeros(0), reason=reason)
 
 
-def _binary(rows: RelevanceRows, kept: BoolArray) -> float:
-    value, _ = table_value("f1", confusion(rows.relevant[kept], rows.predicted[kept]))
-    return math.nan if value is None else value
+def _auroc(right: BoolArray, score: FloatArray) -> tuple[float, FloatArray]:
+    """Return AUROC and its influences, the placement values of DeLong et al. (1988)."""
+    level, positive, negative = _levels(right, score)
+    below = np.cumsum(negative) - negative / 2
+    above = positive.sum() - np.cumsum(positive) + positive / 2
+    value = float((positive * below).sum() / (positive.sum() * negative.sum()))
+    placement = np.where(right, (below / negative.sum())[level], (above / positive.sum())[level])
+    return value, (placement - value) * len(right) / np.where(right, positive.sum(), negative.sum())
 
 
-def _calibration(rows: RelevanceRows, kept: BoolArray) -> float:
-    relevant, probability = rows.relevant[kept], rows.probability[kept]
-    right = relevant == rows.predicted[kept]
-    area = calibration.value_of("auroc", right, rows.confidence[kept])
-    gap = probability - relevant
-    return (area + (1 - _ece(gap, probability)) + (1 - float((gap**2).mean()))) / 3
-
-
-def _uncertainty(rows: RelevanceRows, kept: BoolArray) -> float:
-    unsure = 1.0 - rows.confidence[kept]
-    return calibration.value_of("average_precision", rows.uncertain[kept], unsure)
-
-
-def _ranking(rows: RelevanceRows, as_published: bool) -> tuple[FloatArray, FloatArray]:
-    """Return, for each row, what its query scores and what the row counts, which is one for a query
-    in all; shapes (n,).
+def _average_precision(label: BoolArray, score: FloatArray) -> tuple[float, FloatArray]:
+    """Return average precision and its influences: a row changes the precision at every threshold
+    it passes.
     """
-    relevant, grade = rows.relevant.astype(np.float64), rows.grade
-    score = _published_order(rows) if as_published else rows.probability
-    binary = Ranking(query=rows.query, grade=relevant, score=score)
-    graded = replace(binary, grade=np.floor(grade) if as_published else grade)
-    values = (ndcg(graded) + average_precision(binary)) / 2
-    return values[rows.query], 1 / np.bincount(rows.query)[rows.query]
+    level, positive, negative = _levels(label, score)
+    hits = np.cumsum(positive[::-1])[::-1]
+    retrieved = np.cumsum((positive + negative)[::-1])[::-1]
+    precision, total = hits / retrieved, positive.sum()
+    value = float((positive * precision).sum() / total)
+    if_positive = (
+        np.cumsum(positive * (1 - precision) / retrieved)[level] + precision[level] - value
+    )
+    if_negative = -np.cumsum(positive * precision / retrieved)[level]
+    return value, np.where(label, if_positive, if_negative) * len(label) / total
 
 
-def _mean_over_queries(values: FloatArray, share: FloatArray, kept: BoolArray) -> float:
-    return float(values[kept] @ share[kept] / share[kept].sum())
-
-
-def _ece(gap: FloatArray, probability: FloatArray) -> float:
-    """Return ECE in ten bins that end at tenths; gap is probability less label."""
+def _ece(gap: FloatArray, probability: FloatArray) -> tuple[float, FloatArray]:
+    """Return ECE in ten bins that end at tenths, and its influences; gap is probability less
+    label.
+    """
     member = np.searchsorted(np.arange(1, BINS) / BINS, probability, side="left")
-    return float(np.abs(np.bincount(member, gap)).sum() / len(gap))
+    total = np.bincount(member, gap, BINS)
+    value = float(np.abs(total).sum() / len(gap))
+    return value, np.sign(total)[member] * gap - value
+
+
+def _levels(label: BoolArray, score: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return each row's score as a level, ascending, and the positive and negative rows of each
+    level.
+    """
+    values, cell = calibration.tally(label, score)
+    counts = np.bincount(cell, minlength=2 * len(values)).reshape(-1, 2).astype(np.float64)
+    return cell // 2, counts[:, 1], counts[:, 0]
 
 
 def _published_order(rows: RelevanceRows) -> FloatArray:

@@ -5,6 +5,7 @@ intervals.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from judgewright.judges import InputError
 from judgewright.judges.metrics import RelevanceRows, diras, ece
-from judgewright.judges.metrics.diras import _ece, _quicksort
+from judgewright.judges.metrics.diras import _auroc, _average_precision, _ece, _quicksort
 
 VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
 GRADES = {"yes": 1.0, "partially": 0.5, "no": 0.0}
@@ -79,13 +80,38 @@ def test_the_published_figures_come_out_to_the_printed_digits(judge: str, confid
             assert f"{100 * (found[name].value or 0):.2f}" == f"{printed:.2f}", name
 
 
+def _weighted(name: str) -> Callable[[np.ndarray, np.ndarray, np.ndarray], float]:
+    from sklearn import metrics as sk
+
+    return {"auroc": sk.roc_auc_score, "ap": sk.average_precision_score}[name]  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(("name", "ours"), [("auroc", _auroc), ("ap", _average_precision)])
+def test_pulls_are_what_a_little_more_weight_does(
+    name: str, ours: Callable[..., tuple[float, np.ndarray]]
+) -> None:
+    """Scikit-learn's weighted metric moves by pull / n per unit of weight."""
+    rng = np.random.default_rng(7)
+    label, score = rng.random(60) < 0.4, rng.integers(0, 8, 60) / 8
+    value, pull = ours(label, score)
+    theirs = _weighted(name)
+    assert value == pytest.approx(theirs(label, score, sample_weight=np.ones(60)))
+    assert pull.mean() == pytest.approx(0, abs=1e-12)
+    for i in range(60):
+        weight = np.ones(60)
+        weight[i] += 1e-6
+        moved = (theirs(label, score, sample_weight=weight) - value) / 1e-6
+        assert moved == pytest.approx(pull[i] / 60, abs=1e-5)
+
+
 def test_the_calibration_error_ends_its_bins_at_tenths() -> None:
-    """1 - 0.7 falls into the bin above 0.3, as in the published figures."""
+    """1 - 0.7 falls into the bin above 0.3, as in the published figures; the pulls have mean 0."""
     probability = np.array([0.3, 1 - 0.7, 0.35, 0.25])
     label = np.array([True, False, False, True])
-    value = _ece(probability - label, probability)
+    value, pull = _ece(probability - label, probability)
     # Bins of {.3, .25} and of {.3 and a bit, .35}; the edges of `ece` part them elsewhere.
     assert value == pytest.approx((abs(2 - 0.55) + 0.65) / 4) != ece(label, probability)
+    assert pull.mean() == pytest.approx(0, abs=1e-12)
 
 
 @given(st.lists(st.integers(0, 9), max_size=90))
