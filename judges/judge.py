@@ -113,10 +113,10 @@ def judge(
     if prompt.cases is not None:
         prompt = prompt.encoded_by(client.encoder)
         prompt.shown_cases.prepare(sent)
-    asked = asked_judge(prompt, client, settings)
-    if question is not None and isinstance(asked, AskedQuestion):
-        asked = replace(question, prompt=prompt)
-    requests = _RowRequests(sent, partial(asked.request, repeat=repeat))
+    wording = asked_judge(prompt, client, settings)
+    if question is not None and isinstance(wording, AskedQuestion):
+        wording = replace(question, prompt=prompt)
+    requests = _RowRequests(sent, partial(wording.request, repeat=repeat))
     # For Tok confidence one row first, so that an endpoint without it is refused at once.
     first = 1 if settings.confidence == "tok" else 0
     outcomes = client.ask(requests[:first]) if first else []
@@ -125,18 +125,18 @@ def judge(
     outcomes += client.ask(
         requests[first:],
         progress=progress,
-        unreadable=lambda reply: why_unreadable(asked.read(reply)),
+        unreadable=lambda reply: why_unreadable(wording.read(reply)),
     )
     if first:
         _require_logprobs(prompt, outcomes, client)
-    decides, simulated = isinstance(asked, AskedQuestion), client.model.simulated
+    decides, simulated = isinstance(wording, AskedQuestion), client.model.simulated
     builds: set[str] = set()
     for row, outcome in zip(sent, outcomes, strict=True):
         if not isinstance(outcome, Completion):
             reason = "budget" if isinstance(outcome, BudgetSpent) else "endpoint"
             answers[row.id] = Unscored(row_id=row.id, reason=reason, detail=str(outcome)[:300])
             continue
-        answer = asked.read(outcome, row_id=row.id)
+        answer = wording.read(outcome, row_id=row.id)
         if settings.confidence == "tok":
             answer = with_token_confidence(prompt, answer, outcome)
         answers[row.id] = answer
@@ -145,7 +145,7 @@ def judge(
     judged = JudgedDataset(
         dataset=dataset,
         answers=tuple(answers[row.id] for row in dataset.rows),
-        scale=asked.scale,
+        scale=wording.scale,
         judge=f"{prompt.name}@{prompt.version}",
         model=client.model.name,
         simulated=simulated,

@@ -42,8 +42,8 @@ def judge_together(
         ModelError: As `judge`.
     """
     settings = settings or JudgeSettings()
-    asked = [asked_judge(prompt, client, settings) for prompt in prompts]
-    questions = [one for one in asked if isinstance(one, AskedQuestion)]
+    wordings = [asked_judge(prompt, client, settings) for prompt in prompts]
+    questions = [one for one in wordings if isinstance(one, AskedQuestion)]
     if len(questions) < 2:
         return [judge(prompt, dataset, client, settings=settings) for prompt in prompts]
     if any(prompt.cases is not None for prompt in prompts):

@@ -37,7 +37,7 @@ BYTES_PER_TOKEN = 4
 MOST_ROWS = 14
 """Errors shown at most, and as many rightly judged rows."""
 MOST_ATTEMPTS = 4
-KEPT = "It was kept"
+SURVIVAL = "It was kept"
 """Of an earlier candidate; the search went on from each."""
 MOST_UNREAD = 2
 """Rows shown at most that have no verdict."""
@@ -224,7 +224,7 @@ class Brief:
             before = pages.left
             changes = _changes(self.prompt, earlier, "the present prompt", f"candidate {number}")
             pieces = [
-                pages.add(f"## Candidate {number}\n{KEPT}.", share),
+                pages.add(f"## Candidate {number}\n{SURVIVAL}.", share),
                 pages.add(changes, share // 3),
             ]
             sections.append("\n".join(piece for piece in pieces if piece))

@@ -114,8 +114,8 @@ def read_together(
     usage = body.get("usage")
     if isinstance(usage, dict):
         usage = {"completion_tokens": 0} | {_USAGE.get(name, name): n for name, n in usage.items()}
-    asked = [*(question.instructions for question in questions), str(state)]
-    tokens_in, tokens_out, cached, extra = read_usage(usage, asked, "")
+    sent_texts = [*(question.instructions for question in questions), str(state)]
+    tokens_in, tokens_out, cached, extra = read_usage(usage, sent_texts, "")
     return Completion(
         text=text,
         tokens_in=tokens_in,

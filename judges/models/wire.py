@@ -488,7 +488,7 @@ def _finish(choice: _Choice) -> str:
 
 
 def read_usage(
-    usage: Any, asked: Iterable[str], text: str
+    usage: Any, sent_texts: Iterable[str], text: str
 ) -> tuple[int, int, int, dict[str, str]]:  # Any: JSON
     """Return the tokens in, out and cached; estimated from what was asked and answered where they
     are not said.
@@ -497,7 +497,7 @@ def read_usage(
         reported = _Usage.model_validate(usage)
     except ValidationError:
         return (
-            sum(map(approximate_tokens, asked)),
+            sum(map(approximate_tokens, sent_texts)),
             approximate_tokens(text),
             0,
             {"tokens": "estimated"},

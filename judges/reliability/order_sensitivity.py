@@ -123,11 +123,11 @@ def _share(verdict: Verdict, own: Verdict, chooses: bool) -> float:
     return verdict.distribution[int(own.score)] if chooses else verdict.score
 
 
-def variants(asked: AskedQuestion) -> dict[str, AskedQuestion]:
+def variants(original: AskedQuestion) -> dict[str, AskedQuestion]:
     """Return a judge's question `as it is`, then with its options in other orders and under
     letters; the names of levels, which one interface alone is sent, stay for the others.
     """
-    question = asked.question
+    question = original.question
     if question.kind == "yes_no":
         question = replace(question, kind="choice")
     same = tuple(range(len(question.options)))
@@ -138,12 +138,12 @@ def variants(asked: AskedQuestion) -> dict[str, AskedQuestion]:
     varied: dict[str, AskedQuestion] = {}
     for name, order in orders.items():
         options = tuple(question.options[place] for place in order)
-        varied[name] = replace(asked, varied=replace(question, options=options), order=order)
-    if question.kind == "choice" or asked.api == "decisions":
+        varied[name] = replace(original, varied=replace(question, options=options), order=order)
+    if question.kind == "choice" or original.api == "decisions":
         options = tuple(
             Option(f"{ascii_uppercase[i % 26]}{i // 26 or ''}", option.meaning or option.name)
             for i, option in enumerate(question.options)
         )
         lettered = replace(question, options=options)
-        varied["named by letters"] = replace(asked, varied=lettered, order=same)
+        varied["named by letters"] = replace(original, varied=lettered, order=same)
     return varied

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...judges import JudgePrompt, Message, Request
-from ..brief import KEPT, Brief
+from ..brief import SURVIVAL, Brief
 from ..brief_figures import describe_wish
 from ..study import READER, Study
 from .cases import ShowCases
@@ -187,7 +187,7 @@ class TextGrad:
         # What TextGrad calls momentum: the last earlier texts. What each mended and broke stands in
         # the brief.
         past = [
-            f"\nCandidate {number}. {KEPT}:\n{_text_of(earlier, parts)}\n"
+            f"\nCandidate {number}. {SURVIVAL}:\n{_text_of(earlier, parts)}\n"
             for number, earlier in brief.earlier[-MOMENTUM:]
         ]
         question = brief.asks_question

@@ -317,8 +317,8 @@ def _judge_rows(
         )
         return [claimed.judged], claimed
     rounds = range(options.repeat)
-    asked = [partial(ask, repeat=k, progress=partial(watch, f"round {k + 1}")) for k in rounds]
-    return ask_together(asked), None
+    repeats = [partial(ask, repeat=k, progress=partial(watch, f"round {k + 1}")) for k in rounds]
+    return ask_together(repeats), None
 
 
 def _result(
