@@ -30,6 +30,7 @@ _SHORT = 30
 """Characters from which a text is more than the name of a thing."""
 _ROLES = ("label", "id", "group")
 _BY_NAME, _UNKNOWN = "its name", "no column has a name that is known for it"
+_IF_BAD = "; if 1 is bad, add --label-scale low-probability"
 _EASTERN = re.compile("[\u3040-\u9fff]")
 
 
@@ -223,6 +224,7 @@ def _by_name(role: str, free: Mapping[str, Content]) -> ColumnGuess:
     if len(known) != 1:
         near = [name for name in near_names(role, free) if _fits(role, free[name])]
         why = " or ".join(map(repr, known)) if known else _BY_NAME if near else _UNKNOWN
+        why += _IF_BAD if role == "label" else ""
         return ColumnGuess(role=role, candidates=tuple(known or near), why=why)
     unknown = [one for name, one in free.items() if not meanings(name)]
     alike = any(one.clear if role == "label" else one.text for one in unknown)
@@ -291,8 +293,10 @@ def _map_of(
     return cells if new else {}
 
 
-_TURNS = re.compile(r'\[\s*\{\s*"(role|content|from|value|speaker|parts)"\s*:')
-"""How a conversation begins, as tools write it."""
+_LIST_OF_OBJECTS = re.compile(r"\[\s*\{")
+_FIELD_NAME = re.compile(r'"(\w+)"\s*:')
+_OF_A_TURN = ({"role", "content"}, {"from", "value"}, {"role", "parts"}, {"speaker", "text"})
+"""Fields of one turn of a conversation, as tools write it; documents have one of them at most."""
 _OF_KIND = {
     "conversations": (
         "its rows hold conversations, and a judge reads one row for each answer: write one row per"
@@ -312,11 +316,17 @@ def _no_rows(rows: Sequence[Mapping[str, Cell]], header: Iterable[str]) -> str:
     """
     for name in header:
         cells = [cell for row in rows if (cell := row.get(name)) not in (None, "")]
-        if cells and all(_TURNS.match(str(cell)) for cell in cells):
+        if cells and all(_is_turns(str(cell)) for cell in cells):
             return f"column {name!r}: {_OF_KIND['conversations']}"
     if {"chosen", "rejected"} <= {*header}:
         return f"columns 'chosen' and 'rejected': {_OF_KIND['pairs']}"
     return ""
+
+
+def _is_turns(cell: str) -> bool:
+    """Whether a cell is JSON of a conversation; one that is cut need not parse."""
+    names = {*_FIELD_NAME.findall(cell)} if _LIST_OF_OBJECTS.match(cell) else set[str]()
+    return any(fields <= names for fields in _OF_A_TURN)
 
 
 def _is_itself(role: str, contents: Mapping[str, Content]) -> bool:

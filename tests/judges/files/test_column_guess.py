@@ -120,6 +120,15 @@ def test_of_conversations_and_pairs_no_answer_is_proposed(
     assert guess(header, row).column_of("statement") == ""
 
 
+@pytest.mark.parametrize("name", ["hallucination", "Fehler", "is_toxic"])
+def test_an_unknown_label_is_asked_about_with_what_to_say_where_1_is_bad(name: str) -> None:
+    """Whoever names the column reads beside the question that its figures may be the wrong way."""
+    rows = [[LONG, f"It is {at} metres high.", at % 2] for at in range(6)]
+    found = guess(["source", "statement", name], *rows)
+    assert found.column_of("label") == ""
+    assert "if 1 is bad, add --label-scale low-probability" in found.doubts()[0]
+
+
 def test_label_values_are_shown_as_they_will_be_read() -> None:
     """A word that says nothing by itself has a question mark."""
     found = guess(["context", "answer", "label"], [LONG, "A b.", "pass"], [LONG, "C d.", "purple"])
