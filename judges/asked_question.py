@@ -15,7 +15,6 @@ from typing import Any
 import yaml
 
 from .errors import InputError
-from .models.decision_wire import read_distribution, wire_body
 from .models.model import Completion, Message, Request
 from .models.question import DecisionApi, Option, Question, State, question_request
 from .prompt import CRITERIA_PLACE, PLACEHOLDER, JudgePrompt, TextDumper, render
@@ -113,6 +112,8 @@ class AskedQuestion:
 
     def empty_body(self) -> dict[str, Any]:  # Any: JSON
         """Return what is sent about a row whose texts are empty."""
+        from .models.decision_wire import wire_body
+
         prompt = self.prompt.to_count()
         row = Row(id="", inputs=dict.fromkeys(prompt.inputs, ""))
         state = AskedQuestion(prompt=prompt, api=self.api).state(row)
@@ -130,6 +131,8 @@ class AskedQuestion:
         return answer_of(completion, self._read, row_id=row_id)
 
     def _read(self, text: str) -> dict[str, Any]:  # Any: fields of a verdict
+        from .models.decision_wire import read_distribution
+
         shares = read_distribution(self.api, self.question, text)
         if self.order:
             shares = tuple(shares[self.order.index(i)] for i in sorted(self.order))

@@ -65,7 +65,6 @@ _ENDS_TURN = (
     r"|<(?:reserved|unused|extra_id|special)_?[0-9]{1,4}>"
 )
 """The marks of chat templates, by their forms."""
-_THOUGHT = re.compile(_ENDS_THOUGHT, re.IGNORECASE)
 _TAG = re.compile(rf"{_OPENS_THOUGHT}|(?P<ends>{_ENDS_THOUGHT})", re.IGNORECASE)
 _OPENING = re.compile(
     rf"[ \t\r\n]*(?:(?P<thought>{_OPENS_THOUGHT})"
@@ -229,7 +228,8 @@ def without_thinking(text: str) -> str:
     if tag and tag["ends"] and text.count("{", 0, tag.start()) == text.count("}", 0, tag.start()):
         at = tag.end()
     while opened := _OPENING.match(text, at):
-        closed = _THOUGHT.search(text, opened.end()) if opened["thought"] else opened
+        thought = re.compile(_ENDS_THOUGHT, re.IGNORECASE)
+        closed = thought.search(text, opened.end()) if opened["thought"] else opened
         if closed is None or opened["other"]:
             return ""
         at = closed.end()
@@ -363,7 +363,7 @@ _QUOTED = "|".join(
     rf"{opening}((?:\\[\s\S]|[^\\{closing}]|[{closing}](?!{_ENDS_TEXT}))*)[{closing}]{_ENDS_TEXT}"
     for opening, closing in (('"', '"'), ("'", "'"), ("[“”„]", "“”"), ("`", "`"))
 )
-_NEARLY = re.compile(
+_NEARLY = (
     rf"[ \t\r\n]+|//[^\n]*|#[^\n]*|/\*(?:[^*]|\*(?!/))*\*/|([{{}}\[\],:：，=])|{_QUOTED}"
     r"|((?:[^ \t\r\n,:：，=\[\]{}\"'“”„`/#]|/(?![/*]))(?:[^\n,:：，\[\]{}\"“”/#]|/(?![/*]))*)"
 )
@@ -393,7 +393,8 @@ def _as_strict(text: str, start: int) -> tuple[str, int] | None:
     """Return an object that is nearly JSON as JSON, and where it ends; None where it is none."""
     pieces: list[str] = []
     depth, at = 0, start
-    while piece := _NEARLY.match(text, at):
+    nearly = re.compile(_NEARLY)  # large, and seldom needed
+    while piece := nearly.match(text, at):
         at = piece.end()
         sign, *quoted, bare = piece.groups()
         sign = {"：": ":", "=": ":", "，": ","}.get(sign, sign)

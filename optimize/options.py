@@ -236,8 +236,8 @@ class ClaimOptions:
     @property
     def claims(self) -> ClaimSettings | None:
         """How responses are split into claims; None where each is judged whole."""
-        from ..judges.claims import ClaimSettings
-
         if not self.by_claim:
             return None
+        from ..judges.claims import ClaimSettings
+
         return ClaimSettings(splitter=self.splitter, trivial=self.trivial, aggregate=self.aggregate)

@@ -11,7 +11,6 @@ from typing import Any
 from ..errors import DataError, InputError
 from ..rows import Dataset
 from ..scale import OutputScale, infer_label_scale, parse_label_scale
-from .audited_labels import with_audited_labels
 from .columns import Draft, Roles, Table, read_table, words_of
 from .groups import NO_GROUP, group_note, guess_groups
 from .problems import Problems
@@ -106,6 +105,8 @@ def load_dataset(
     dataset = Dataset.of(rows, labels=labels, name=name_of(path), notes=notes)
     if audited is None:
         return dataset
+    from .audited_labels import with_audited_labels
+
     return with_audited_labels(dataset, audited, complete=limit is None and not table.left_out)
 
 

@@ -18,10 +18,8 @@ from . import agreement, calibration
 from .agreement import Formula
 from .catalog import BINARY_METRICS, CHOICE_METRICS, GRADE_METRICS, METRICS, NO_ROWS
 from .correlation import correlations
-from .diras import DIRAS_METRICS, RelevanceRows, diras
 from .estimate import Estimate
 from .intervals import Cells, Interval, count_rows
-from .ranking import Ranking, ranking_metrics
 from .rater_agreement import alpha_of_tables
 from .table_intervals import formula_value, table_intervals
 
@@ -96,6 +94,8 @@ def measure_ordered(predictions: JudgedArrays, options: MeasureOptions) -> dict[
     inputs = predictions.input_names or (predictions.dataset.group_text,)
     names_query = any(word in name.lower() for name in inputs for word in QUERY_WORDS)
     if groups is not None and (names_query or not any(inputs)):
+        from .ranking import Ranking, ranking_metrics
+
         labels, score = predictions.dataset.labels, predictions.score
         # Two grades rank next to nothing; the probabilities behind them do.
         if len(predictions.scale.levels) == 2 and np.isfinite(predictions.probability).all():
@@ -132,6 +132,8 @@ def measure_diras(
         as_published: Repeat the published table's own way of ranking; see
             `judges/metrics/diras.py`.
     """
+    from .diras import DIRAS_METRICS, RelevanceRows, diras
+
     probability = predictions.probability
     confidence = np.where(predictions.predicted, probability, 1.0 - probability)
     confidence = np.where(np.isfinite(predictions.confidence), predictions.confidence, confidence)

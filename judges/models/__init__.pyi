@@ -6,7 +6,7 @@ from .client import Client
 from .counters import ClientStats, Progress, Watch, unwatched
 from .endpoint import Endpoint
 from .engine import Engine, Here
-from .exchange import Exchange, ask_together
+from .exchange import Exchange
 from .exchange_folder import RequestFile
 from .ignored import ignored_parameters, unused_settings
 from .ladder import CHANGES, remembered
@@ -18,6 +18,7 @@ from .recorded import Recorded
 from .response_body import BodyReader, body_of
 from .settings import ANSWERING, OMIT, ModelSettings
 from .speed import Speed
+from .together import ask_together
 from .tokens import approximate_tokens, count_tokens, estimate_tokens
 from .wire import read_answering_fault, read_completion, read_fault, read_retry_after
 

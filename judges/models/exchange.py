@@ -11,10 +11,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
-from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from ..errors import BudgetSpent, ModelError, Waiting
 from .budget import Reservation
@@ -35,48 +34,13 @@ from .exchange_folder import (
 from .ladder import changed, may_mean_a_parameter
 from .model import Completion, Request
 from .retries import given_up
+from .together import GROUP
 
 if TYPE_CHECKING:
     from .batch_queue import BatchQueue
 
-T = TypeVar("T")
-
 TRIES = 3
 """How often a request is written into a file again after replies that are errors."""
-_GROUP: ContextVar[dict[Exchange, Callable[[], None]] | None] = ContextVar("group", default=None)
-"""What the exchanges of the tasks of `ask_together` have to send, while the tasks run."""
-
-
-def ask_together(tasks: Sequence[Callable[[], T]]) -> list[T]:
-    """Run tasks that do not need each other's results, and return these in order.
-
-    What they ask through batches or files goes out together. A task runs again then, until its
-    replies are there, and must not have effects of its own. Single calls are simply made task by
-    task.
-
-    Raises:
-        Waiting: Replies are missing.
-    """
-    while True:
-        outer = _GROUP.get()
-        group: dict[Exchange, Callable[[], None]] = {} if outer is None else outer
-        results: list[T] = []
-        waiting: Waiting | None = None
-        token = _GROUP.set(group)
-        try:
-            for task in tasks:
-                try:
-                    results.append(task())
-                except Waiting as error:
-                    waiting = waiting or error
-        finally:
-            _GROUP.reset(token)
-        if waiting is None:
-            return results
-        if outer is not None:  # the larger group sends
-            raise waiting
-        for send in group.values():
-            send()
 
 
 class Exchange:
@@ -136,7 +100,7 @@ class Exchange:
                 if not missing or self._budget_spent is not None:
                     return self._budget_spent
                 self._queue |= missing
-            group = _GROUP.get()
+            group = GROUP.get()
             if group is not None:
                 group[self] = partial(self._exchange, context, counters.stats, report)
                 raise Waiting(f"waiting for {len(missing):,} replies", awaits={})

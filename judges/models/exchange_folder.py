@@ -22,8 +22,8 @@ import orjson
 from ..errors import InputError, ModelError
 from ..files.write_beside import write_beside
 from .ladder import may_mean_a_parameter, next_step
-from .model import Completion, Request
-from .wire import REFUSABLE, read_answer, read_completion, read_fault
+from .model import REFUSABLE, Completion, Request
+from .wire import read_answer, read_completion, read_fault
 
 MOST_REQUESTS = 50_000
 """Requests in one file; OpenAI takes no more in a batch."""

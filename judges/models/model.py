@@ -14,6 +14,15 @@ from typing import Any, Literal, Protocol
 import orjson
 
 REQUEST_SCHEMA = 1
+REFUSABLE = (
+    "temperature",
+    "max_tokens",
+    "max_completion_tokens",
+    "logprobs",
+    "response_format",
+    "seed",
+)
+"""Parameters of a request that an endpoint may refuse."""
 
 Purpose = Literal["judge", "optimizer", "loss", "reading"]
 """Who asks: a judge about a row, a proposer about a prompt, the loss writer. Not part of the key.

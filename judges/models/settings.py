@@ -8,14 +8,15 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import InputError
-from .model import Request
-from .price import Price
-from .question import DecisionApi
-from .transport import TransportName
-from .wire import REFUSABLE
+from .model import REFUSABLE, Request
+
+if TYPE_CHECKING:
+    from .price import Price
+    from .question import DecisionApi
+    from .transport import TransportName
 
 OMIT = "omit"
 """A setting for a field that is not sent, for endpoints that refuse it."""

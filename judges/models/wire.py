@@ -19,20 +19,11 @@ from pydantic import BaseModel, FailFast, Field, FiniteFloat, TypeAdapter, Valid
 from ..errors import InputError, ModelError
 from ..reply_reading import FINISHES, plain_finish
 from .base_url import checked_url
-from .model import REASONING, Completion, Request, TokenLogprob
+from .model import REASONING, REFUSABLE, Completion, Request, TokenLogprob
 from .rates import read_seconds
 from .tokens import approximate_tokens
 from .transport import CHAT
 
-REFUSABLE = (
-    "temperature",
-    "max_tokens",
-    "max_completion_tokens",
-    "logprobs",
-    "response_format",
-    "seed",
-)
-"""Parameters of a request that an endpoint may refuse."""
 MAX_TEXT = 2**20
 """Characters of an answer that are kept."""
 _MOST_TOKENS = 20_000_000

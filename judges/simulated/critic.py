@@ -14,7 +14,7 @@ from typing import Literal
 
 from .fields import fences, pair_of
 from .prompt import PromptReader
-from .rules import Rules, TaskName, draw, pick
+from .rules import Rules, TaskName, compiled, draw, pick
 from .text import Features, Reader
 
 ErrorKind = Literal["fp", "fn"]
@@ -108,7 +108,7 @@ class Critic:
         """Guess the task from the words of the criteria."""
         tasks = self._rules.tasks
         for task, rules in tasks.items():
-            if rules.cue and rules.cue.search(text):
+            if rules.cue and compiled(rules.cue).search(text):
                 return task
         lower = text.lower()
         counts: dict[TaskName, int] = {}

@@ -35,7 +35,7 @@ from pydantic import (
 )
 
 from ..errors import InputError
-from ..models.wire import REFUSABLE
+from ..models.model import REFUSABLE
 
 
 def _status(status: int) -> int:

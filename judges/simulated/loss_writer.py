@@ -11,18 +11,16 @@ import orjson
 from .rules import Losses, Side, draw, pick
 
 OPENING = "You write a loss"
-_REQUIRED = re.compile(r"must declare (fp|fn)_costs_more")
+_REQUIRED = r"must declare (fp|fn)_costs_more"
 _REFUSED = "Earlier answers were refused"
-_SLICE = re.compile(r"in_slice\('([^']{1,80})'\)")
-_CLASSES = re.compile(r"(?m)^Classes: ")
-_DEARER = re.compile(
-    r"(?m)^The loss must charge more for a wrong row with ((?:label|verdict) == .+)\.$"
-)
+_SLICE = r"in_slice\('([^']{1,80})'\)"
+_CLASSES = r"(?m)^Classes: "
+_DEARER = r"(?m)^The loss must charge more for a wrong row with ((?:label|verdict) == .+)\.$"
 
 
 def write_loss(rules: Losses, user: str, seed: str) -> str:
     """Return the JSON reply; a first answer is sometimes outside the language or its rules."""
-    required = _REQUIRED.search(user)
+    required = re.search(_REQUIRED, user)
     side: Side = "even"
     if required:
         side = "fp" if required[1] == "fp" else "fn"
@@ -42,12 +40,12 @@ def write_loss(rules: Losses, user: str, seed: str) -> str:
 
 
 def _expression(rules: Losses, side: Side, user: str, seed: str) -> str:
-    if _CLASSES.search(user):
-        dearer = _DEARER.search(user)
+    if re.search(_CLASSES, user):
+        dearer = re.search(_DEARER, user)
         return f"(0.9 if {dearer[1]} else 0.4) * (1 - correct)" if dearer else "0.9 * (1 - correct)"
     choices = {"fp": rules.fp, "fn": rules.fn, "even": rules.even}[side]
     expression = pick(choices, seed, "expression")
-    target = _SLICE.search(user)
+    target = re.search(_SLICE, user)
     if target and target[1] != "name" and draw(seed, "slice") < 0.5:
         return f"({expression}) * (1 if in_slice('{target[1]}') else 0.7)"
     return expression

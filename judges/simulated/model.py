@@ -12,16 +12,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from ..models.model import Completion, Message, Request, TokenLogprob
-from ..models.question import Question, State
 from ..plain_cases import CASE_FENCE
-from .critic import Critic
 from .fields import fences, named_texts, outside, pair_of
 from .judge import Demonstration, Judge, position_of
 from .loss_writer import OPENING as LOSS_OPENING
@@ -32,7 +30,11 @@ from .reply import log_probabilities, read_score, write_opinion
 from .rules import TaskName, load_rules
 from .tasks import TaskWriter, basic_instruction
 from .text import Reader
-from .writer import Writer
+
+if TYPE_CHECKING:
+    from ..models.question import Question, State
+    from .critic import Critic
+    from .writer import Writer
 
 _NOTHING = (
     "There is nothing here to judge: the message holds no source, statement, query or answer."
@@ -56,10 +58,20 @@ class Simulated:
         self._reader = Reader(self._rules)
         self._prompts = PromptReader(self._rules)
         self._judge = Judge(self._rules, self._reader)
-        self._critic = Critic(self._rules, self._reader, self._prompts)
-        self._writer = Writer(self._rules, self._critic, self._prompts)
         self._tasks = TaskWriter(self._rules)
         self._read_prompt = lru_cache(self._rules.limits["cached_prompts"])(self._prompt)
+
+    @cached_property
+    def _critic(self) -> Critic:
+        from .critic import Critic
+
+        return Critic(self._rules, self._reader, self._prompts)
+
+    @cached_property
+    def _writer(self) -> Writer:
+        from .writer import Writer
+
+        return Writer(self._rules, self._critic, self._prompts)
 
     @property
     def name(self) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .rules import Directive, Rules, TaskName
+from .rules import Directive, Rules, TaskName, compiled
 from .text import FEATURES
 
 Role = Literal["text", "criterion", "evidence", "score", "confidence"]
@@ -135,13 +135,14 @@ class PromptReader:
 
         A negation in front turns either around: "do not ignore numbers" asks for them.
         """
+        negator = compiled(self._rules.negator)
         for pattern in directive.off:
-            if match := pattern.search(clause):
-                return 1 if self._rules.negator.search(clause[: match.start()]) else -1
+            if match := compiled(pattern).search(clause):
+                return 1 if negator.search(clause[: match.start()]) else -1
         negated = False
         for pattern in directive.on:
-            for match in pattern.finditer(clause):
-                if not self._rules.negator.search(clause[: match.start()]):
+            for match in compiled(pattern).finditer(clause):
+                if not negator.search(clause[: match.start()]):
                     return 1
                 negated = True
         return -1 if negated else 0

@@ -31,8 +31,8 @@ TaskName = Literal[
 Side = Literal["fp", "fn", "even"]
 """The kind of error that costs more."""
 
-Pattern = Annotated[re.Pattern[str], BeforeValidator(lambda text: re.compile(text, re.IGNORECASE))]
-"""A regular expression; case does not matter."""
+Pattern = str
+"""A regular expression, for `compiled`."""
 AnyPattern = Annotated[
     re.Pattern[str],
     BeforeValidator(lambda texts: re.compile("|".join(texts), re.IGNORECASE | re.MULTILINE)),
@@ -163,6 +163,12 @@ class Rules(_Strict):
 def load_rules() -> Rules:
     """Read the shipped rules; the same frozen value every time."""
     return Rules.model_validate(read_our_yaml(Path(__file__).parent / "rules.yaml"))
+
+
+@cache
+def compiled(pattern: Pattern) -> re.Pattern[str]:
+    """Compile a pattern of the rules when it is first used; case does not matter."""
+    return re.compile(pattern, re.IGNORECASE)
 
 
 def draw(*parts: str | bytes | int) -> float:

@@ -24,29 +24,25 @@ from .text import stem
 
 Fields = Mapping[str, str]
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-_CLAUSE = re.compile(r";\s+|,\s+(?:and|but|while|whereas|although)\s+")
+_SENTENCE = r"(?<=[.!?])\s+|\n+"
+_CLAUSE = r";\s+|,\s+(?:and|but|while|whereas|although)\s+"
 _LEAST_CLAUSE = 4
 """Words a clause must have to be a claim of its own."""
-_BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
-_NUMBERED = re.compile(r"(?m)^\[(\d{1,6})\] ?(.*)$")
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_INSTRUCTION = re.compile(
-    r"(?s)\[\[ ## basic_instruction ## \]\]\n(.*?)\n\s*(?:\[\[ ## |Respond with the )"
-)
+_BULLET = r"^\s*(?:[-*•]|\d{1,2}[.)])\s+"
+_NUMBERED = r"(?m)^\[(\d{1,6})\] ?(.*)$"
+_WORD = r"[^\W_]+(?:['’][^\W_]+)*"
+_INSTRUCTION = r"(?s)\[\[ ## basic_instruction ## \]\]\n(.*?)\n\s*(?:\[\[ ## |Respond with the )"
 _TALK = (
     "sure certainly course great question thank thanks hello hope help happy feel free ask let know"
     " here following summary answer provide please anything else further information"
 )
 _TALK_KEYS = frozenset(stem(word) for word in _TALK.split())
 _MOST_EXAMPLES = 6
-_NUMBER = re.compile(r"[$€£]?\d(?:[\d.,]*\d)?(?: (?:million|billion|percent))?%?")
-_HOW_MANY = re.compile(
-    r"(?i)\b(?:how (?:much|many)|what (?:was|is|were|are) the|when|which year)\b"
-)
+_NUMBER = r"[$€£]?\d(?:[\d.,]*\d)?(?: (?:million|billion|percent))?%?"
+_HOW_MANY = r"(?i)\b(?:how (?:much|many)|what (?:was|is|were|are) the|when|which year)\b"
 _LEAST_SHARED = 0.5
 """The share of what is asked that a sentence has to speak of to answer it."""
-_PASSAGE = re.compile(r"(?m)^\[\d{1,6}\]$")
+_PASSAGE = r"(?m)^\[\d{1,6}\]$"
 
 
 def basic_instruction(system: str, user: str) -> str | None:
@@ -55,7 +51,7 @@ def basic_instruction(system: str, user: str) -> str | None:
     """
     if "`proposed_instruction`" not in system:
         return None
-    match = _INSTRUCTION.search(user)
+    match = re.search(_INSTRUCTION, user)
     return match[1].strip() if match else None
 
 
@@ -109,11 +105,11 @@ class TaskWriter:
 
     def _split(self, fields: Fields) -> dict[str, object]:
         claims: list[str] = []
-        for line in _SENTENCE.split(fields.get("response", "")):
-            sentence = _BULLET.sub("", line).strip()
+        for line in re.split(_SENTENCE, fields.get("response", "")):
+            sentence = re.sub(_BULLET, "", line).strip()
             if not sentence:
                 continue
-            parts = _CLAUSE.split(sentence)
+            parts = re.split(_CLAUSE, sentence)
             # Never cut inside quotation marks, and only where every part is long enough to stand
             # alone.
             if any(len(part.split()) < _LEAST_CLAUSE or part.count('"') % 2 for part in parts):
@@ -130,7 +126,7 @@ class TaskWriter:
         if any(character.isdigit() for character in claim):
             return False
         # A capital letter behind the first word is a name.
-        if any(word[0].isupper() and len(word) > 1 for word in _WORD.findall(claim)[1:]):
+        if any(word[0].isupper() and len(word) > 1 for word in re.findall(_WORD, claim)[1:]):
             return False
         # That something is not known is a statement about the matter.
         lower = claim.lower()
@@ -169,19 +165,23 @@ class TaskWriter:
         question = fields.get("question", "")
         sought = set(self._keys(question))
         # What is asked about it, without the names of things.
-        question_stems = {stem(word) for word in _WORD.findall(question) if word.islower()} & sought
+        question_stems = {
+            stem(word) for word in re.findall(_WORD, question) if word.islower()
+        } & sought
         best, quote = 0.0, ""
-        for passage in _PASSAGE.split(fields.get("passages", ""))[1:]:
+        for passage in re.split(_PASSAGE, fields.get("passages", ""))[1:]:
             around = len(sought & set(self._keys(passage)))
-            for sentence in _SENTENCE.split(passage):
+            for sentence in re.split(_SENTENCE, passage):
                 own = len(question_stems & set(self._keys(sentence)))
                 if own >= _LEAST_SHARED * len(question_stems) and own + around > best:
                     best, quote = own + around, sentence.strip()
         if not quote:
             return {"quote": "", "answer": ""}
-        question_numbers = set(_NUMBER.findall(question))
-        numbers = [number for number in _NUMBER.findall(quote) if number not in question_numbers]
-        wants_number = _HOW_MANY.search(question) is not None and numbers
+        question_numbers = set(re.findall(_NUMBER, question))
+        numbers = [
+            number for number in re.findall(_NUMBER, quote) if number not in question_numbers
+        ]
+        wants_number = re.search(_HOW_MANY, question) is not None and numbers
         return {"quote": quote, "answer": numbers[0] if wants_number else quote}
 
     def _extract(self, fields: Fields) -> dict[str, object]:
@@ -191,9 +191,9 @@ class TaskWriter:
         query = fields.get("query", "").strip().rstrip("?")
         sought = set(self._keys(query))
         readings: dict[str, None] = {}
-        for passage in _PASSAGE.split(fields.get("passages", ""))[1:]:
+        for passage in re.split(_PASSAGE, fields.get("passages", ""))[1:]:
             if len(sought & set(self._keys(passage))) >= max(1, len(sought) / 2):
-                title = _WORD.findall(passage.strip().split("\n")[0])
+                title = re.findall(_WORD, passage.strip().split("\n")[0])
                 names = [
                     word
                     for word in title
@@ -212,7 +212,9 @@ class TaskWriter:
 
     def _draft(self, fields: Fields) -> dict[str, object]:
         described = [
-            part.strip() for part in _SENTENCE.split(fields.get("description", "")) if part.strip()
+            part.strip()
+            for part in re.split(_SENTENCE, fields.get("description", ""))
+            if part.strip()
         ]
         names = fields.get("fields", "the text")
         topics = ", ".join(self._content(" ".join(described))[:_MOST_EXAMPLES])
@@ -221,7 +223,7 @@ class TaskWriter:
         return {"role": f"You judge {names}.", "criteria": rules}
 
     def _content(self, text: str) -> list[str]:
-        words = dict.fromkeys(word.lower() for word in _WORD.findall(text))
+        words = dict.fromkeys(word.lower() for word in re.findall(_WORD, text))
         return [word for word in words if len(word) > 2 and word not in self._stopwords]
 
     def _keys(self, text: str) -> list[str]:
@@ -229,4 +231,4 @@ class TaskWriter:
 
 
 def _numbered(text: str) -> list[tuple[int, str]]:
-    return [(int(number), body) for number, body in _NUMBERED.findall(text)]
+    return [(int(number), body) for number, body in re.findall(_NUMBERED, text)]

@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from .rules import Kind, Rules, TaskName
+from .rules import Kind, Rules, TaskName, compiled
 
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d+(?:[.,:]\d+)*")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -211,14 +211,18 @@ class Reader:
             return 0.0, 0.0
         if kind is None:
             return 0.5, 0.0
-        present = kind.evidence.search(ground if short else parsed_ground.around) is not None
+        present = (
+            compiled(kind.evidence).search(ground if short else parsed_ground.around) is not None
+        )
         if short:
             present = present and _plausible_short(kind, ground)
         return float(present), float(not present)
 
     def kind_of(self, query: str) -> Kind | None:
         """Return the kind of thing a query asks for, or None."""
-        return next((kind for kind in self._rules.kinds if kind.asks.search(query[:400])), None)
+        return next(
+            (kind for kind in self._rules.kinds if compiled(kind.asks).search(query[:400])), None
+        )
 
     def keys(self, text: str) -> list[str]:
         """Return the content words of a text as stems, in order."""

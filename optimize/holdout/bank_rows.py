@@ -11,7 +11,6 @@ import numpy as np
 
 from ...judges import BoolArray, Dataset, JudgePrompt, Row
 from ...judges.duplicates import Clusters, join_near_duplicates
-from .guards import MIN_GROUPS
 from .row_fingerprints import GroupFingerprints, RowFingerprints, group_fingerprints, keys_of
 from .text_fingerprints import Fingerprints
 
@@ -59,6 +58,8 @@ class Evidence:
 
 def without_banked(rows: Dataset, prompts: Sequence[JudgePrompt]) -> Evidence:
     """Leave out, by whole groups, what stands in the bank of any of some prompts, edited or not."""
+    from .guards import MIN_GROUPS
+
     banks = {cases.name: cases for cases in map(rows_of_bank, prompts) if cases is not None}
     met = [_met(rows, cases) for cases in banks.values()]
     banked = {row.group_key for row, *out in zip(rows.rows, *met, strict=True) if any(out)}

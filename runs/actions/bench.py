@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import orjson
@@ -24,8 +24,6 @@ from ...judges import (
     JudgedDataset,
     JudgePrompt,
     JudgeSettings,
-    OutputScale,
-    Registry,
     Verdict,
     by_column,
     judge,
@@ -33,30 +31,10 @@ from ...judges import (
     parse_label_scale,
     require_column,
 )
-from ...judges.claims import ClaimedResponses, judge_claims
-from ...judges.files import (
-    RawRoles,
-    RowSource,
-    infer_raw_scale,
-    judge_inputs,
-    mapped_words,
-    name_of,
-    read_raw_rows,
-    with_audited_labels,
-)
-from ...judges.files.verdict_columns import CLASSES, SCALES
-from ...judges.function_judge import JudgeFunction, judge_with_function
 from ...judges.judge import require_answers
 from ...judges.metrics.estimate import as_json
-from ...judges.metrics.macro_average import MacroMean, macro_means
 from ...judges.metrics.reliability_bins import bins_of_verdicts
 from ...judges.models import CHANGES, Watch, ask_together
-from ...judges.reliability import (
-    AttackReport,
-    OrderReport,
-    attack_success_rate,
-    order_sensitivity,
-)
 from ...judges.scale import label_scale_text
 from ...judges.verdict import decided_probability
 from ...optimize.events import JudgeMeasured, write_event
@@ -82,6 +60,14 @@ from .check_reliability import ReliabilityReport, check_reliability
 from .first_figure import FirstFigure, summarize
 from .first_question import first_question
 
+if TYPE_CHECKING:
+    from ...judges import OutputScale, Registry
+    from ...judges.claims import ClaimedResponses
+    from ...judges.files import RowSource
+    from ...judges.function_judge import JudgeFunction
+    from ...judges.metrics.macro_average import MacroMean
+    from ...judges.reliability import AttackReport, OrderReport
+
 KEPT_CHECKS = ("annotators", "detectable_change", "noise", "flip_rate", "order_sensitivity")
 """What is kept of the checks of reliability as it is; the others quote rows."""
 
@@ -100,7 +86,7 @@ class BenchResult:
     summary: FirstFigure
     """What is said first of it."""
     by: Mapping[str, Benchmark] = field(default_factory=dict[str, Benchmark])
-    macro: Mapping[str, MacroMean] = field(default_factory=dict[str, MacroMean])
+    macro: Mapping[str, MacroMean] = field(default_factory=dict[str, "MacroMean"])
     """Means over the values of the column asked for; empty without one, or for a choice."""
     claims: ClaimedResponses | None = None
     flips: AttackReport | None = None
@@ -201,6 +187,8 @@ def run_bench(
         require_answers(first.answers)
         flips = order = None
         if options.planted == "order":
+            from ...judges.reliability import order_sensitivity
+
             order = order_sensitivity(
                 prompt,
                 dataset,
@@ -210,6 +198,8 @@ def run_bench(
                 progress=partial(watch, "options reordered"),
             )
         elif options.planted is not None:
+            from ...judges.reliability import attack_success_rate
+
             flips = attack_success_rate(
                 prompt,
                 dataset,
@@ -306,6 +296,8 @@ def _judge_rows(
     """Judge the rows as often as was asked; by claim once."""
     ask = partial(judge, prompt, dataset, client, settings=settings, rule=rule)
     if options.claims is not None:
+        from ...judges.claims import judge_claims
+
         claimed = judge_claims(
             prompt,
             dataset,
@@ -333,6 +325,11 @@ def _result(
 ) -> BenchResult:
     """Measure what was judged, and enter in the ledger whose figures were seen."""
     first, by = rounds[0], options.by
+    macro: dict[str, MacroMean] = {}
+    if by is not None and first.scale.kind != "choice":
+        from ...judges.metrics.macro_average import macro_means
+
+        macro = macro_means(first, by)
     hidden = seal_of(workspace, read.dataset, show_all=show_all, by="bench")
     enter_look(workspace, read.looked_at_by(version), read.dataset, by="bench")
     benchmark, shown = measure(first), hidden.shown(first)
@@ -343,7 +340,7 @@ def _result(
         benchmark=benchmark,
         summary=summary,
         by={} if by is None else by_column(first, by),
-        macro={} if by is None or first.scale.kind == "choice" else macro_means(first, by),
+        macro=macro,
         ceilings=check_reliability(rounds, trust, shown=hidden.shown),
         shown=shown,
         sealed=hidden.count,
@@ -362,6 +359,16 @@ def rows_for_function(source: RowSource, reading: Mapping[str, Any], registry: R
     Raises:
         DataError: The rows cannot be read, or none has a label.
     """
+    from ...judges.files import (
+        RawRoles,
+        infer_raw_scale,
+        judge_inputs,
+        mapped_words,
+        name_of,
+        read_raw_rows,
+        with_audited_labels,
+    )
+
     stated = parse_label_scale(reading["label_scale"]) if reading["label_scale"] else None
     roles = RawRoles(
         inputs=reading["columns"],
@@ -401,6 +408,8 @@ def bench_function(
     Raises:
         InputError: It scored no row, its scores need a scale, or no row has the column.
     """
+    from ...judges.function_judge import judge_with_function
+
     if by is not None:
         require_column(dataset, by)
     if seal:
@@ -445,6 +454,7 @@ def write_verdicts(judged: JudgedDataset, path: Path) -> None:
     """Write one line a row as JSONL: what `score` and `slices` read, with reasons for unscored
     rows.
     """
+    from ...judges.files.verdict_columns import CLASSES, SCALES
     from .make_data import written_beside
 
     decides = judged.asked_scale is not None and judged.scale.kind != "choice"

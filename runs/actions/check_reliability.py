@@ -7,26 +7,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...judges import JudgedArrays, JudgedDataset
+from ...judges import reliability
 from ...judges.metrics import BINARY_METRICS
-from ...judges.reliability import (
-    HumanAgreement,
-    LabelAudit,
-    Noise,
-    Remeasured,
-    Retest,
-    human_agreement,
-    likely_label_errors,
-    minimum_detectable_change,
-    noise_note,
-    read_audit,
-    remeasure,
-    retest,
-    write_audit,
-)
 from ..config.command_options import TrustOptions
+
+if TYPE_CHECKING:
+    from ...judges import JudgedArrays, JudgedDataset
+    from ...judges.reliability import HumanAgreement, LabelAudit, Noise, Remeasured, Retest
 
 LISTED = 20
 """Likely label errors that are written to the file."""
@@ -94,13 +83,17 @@ def check_reliability(
         InputError: A column of annotators does not exist, or the marked file does not fit the rows.
     """
     first = rounds[0]
-    again = retest(rounds) if len(rounds) > 1 and first.scale.kind != "choice" else None
-    humans = human_agreement(first, options.annotators, words=words) if options.annotators else None
+    again = reliability.retest(rounds) if len(rounds) > 1 and first.scale.kind != "choice" else None
+    humans = (
+        reliability.human_agreement(first, options.annotators, words=words)
+        if options.annotators
+        else None
+    )
     noise = check_noise(first, options, metric=metric, again=again)
     audit = None
     if options.audit is not None:
-        audit = likely_label_errors(*map(shown, rounds), limit=LISTED)
-        write_audit(audit, options.audit)
+        audit = reliability.likely_label_errors(*map(shown, rounds), limit=LISTED)
+        reliability.write_audit(audit, options.audit)
     return replace(
         noise,
         humans=humans,
@@ -115,9 +108,9 @@ def check_noise(
     """Say which gains could not be told from noise; no row is looked at by itself."""
     detectable, warning = None, None
     if metric in BINARY_METRICS and judged.scale.kind != "choice":
-        detectable = minimum_detectable_change(metric, judged)
+        detectable = reliability.minimum_detectable_change(metric, judged)
         if options.gain is not None:
-            warning = noise_note(
+            warning = reliability.noise_note(
                 metric, options.gain, again.noise(metric) if again else None, detectable
             )
     return ReliabilityReport(
@@ -132,4 +125,4 @@ def check_noise(
 
 
 def _with_marks(judged: JudgedDataset, path: Path) -> Remeasured:
-    return remeasure(judged, read_audit(path, labels=judged.dataset.labels))
+    return reliability.remeasure(judged, reliability.read_audit(path, labels=judged.dataset.labels))

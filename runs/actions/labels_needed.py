@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from ...judges import DEFAULT_SHARES
-from ...optimize.events import DecisionRecord
-from ...optimize.holdout.projection import MOST_TIMES
+
+if TYPE_CHECKING:
+    from ...optimize.events import DecisionRecord
 
 OF_HOLDOUT = DEFAULT_SHARES[2] / 100
 """Share of new rows that a split sends to the holdout."""
@@ -19,6 +21,8 @@ def needed(decision: DecisionRecord) -> dict[str, int] | None:
     Args:
         decision: The gate's. Decisions of versions that named no groups are read for their rows.
     """
+    from ...optimize.holdout.projection import MOST_TIMES
+
     evidence = decision.evidence
     if evidence is None or not evidence.rows_needed or not evidence.target:
         return None

@@ -480,9 +480,9 @@ def open_model(
     Raises:
         InputError: See `Environment.model`.
     """
-    from ...judges import Endpoint, Simulated
-
     if spec == SIMULATED and not embeddings:
+        from ...judges import Simulated
+
         return Simulated()
     named = environment.model(spec)
     if settings is not None:
@@ -514,6 +514,8 @@ def open_model(
         from ...judges.models.decision_endpoint import DecisionEndpoint
 
         return DecisionEndpoint(api=named.settings.api, path=named.path, **address)
+    from ...judges import Endpoint
+
     return Endpoint(**address)
 
 

@@ -27,15 +27,13 @@ ADDRESS = ("base_url", "path", "key_variable")
 """Fields that only the user's own file may have."""
 SETTINGS = tuple(field.name for field in fields(ModelSettings))
 FIELDS = (*ADDRESS, "model", *SETTINGS)
-_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
-_PATH = re.compile(r"/[A-Za-z0-9/@._~-]{0,200}")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
-_HOLDS_KEY = re.compile(r"key|token|secret|password|auth", re.I)
-_LEADS_AWAY = re.compile(
-    r"host|url|uri|target|forward|proxy|upstream|endpoint|api[-_]?base|litellm_params", re.I
-)
+_VARIABLE = r"[A-Z_][A-Z0-9_]{0,99}"
+_PATH = r"/[A-Za-z0-9/@._~-]{0,200}"
+_NAME = r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}"
+_HOLDS_KEY = r"(?i)key|token|secret|password|auth"
+_LEADS_AWAY = r"(?i)host|url|uri|target|forward|proxy|upstream|endpoint|api[-_]?base|litellm_params"
 """Names by which gateways are told where a request, and its key, go on to."""
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_NUMBER = r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?"
 _WORDS = {"true": True, "false": False, "null": None, "~": None, "": None}
 _UNCLEAR = {"yes", "no", "on", "off", "y", "n"}
 _MOST_VALUES = 300
@@ -190,7 +188,7 @@ class _Reader:
 
     def _entry(self, name: yaml.ScalarNode, node: yaml.Node) -> ModelEntry:
         location = self._location(name)
-        if not _NAME.fullmatch(name.value):
+        if not re.fullmatch(_NAME, name.value):
             raise InputError(
                 f"{location}: the name {name.value!r:.80} has other characters than letters, digits"
                 " and ._/-"
@@ -231,7 +229,7 @@ class _Reader:
             merged: dict[str, Any] = {}
             for name, content in self._pairs(node, field):
                 where = f"{self._location(name)}, {entry.rpartition(', ')[2]}"
-                if not self.own and _LEADS_AWAY.search(name.value):
+                if not self.own and re.search(_LEADS_AWAY, name.value):
                     raise InputError(
                         f"{where}.{field}.{name.value}: a gateway may take this for an address, and"
                         " a file in a workspace does not say where requests go",
@@ -251,9 +249,9 @@ class _Reader:
                 return checked_url(text)
             except InputError as error:
                 raise InputError(f"{about}: {error}", hint=error.hint) from None
-        if field == "path" and not _PATH.fullmatch(text):
+        if field == "path" and not re.fullmatch(_PATH, text):
             raise InputError(f"{about}: {text!r:.80} is no path such as /decisions")
-        if field == "key_variable" and not _VARIABLE.fullmatch(text):
+        if field == "key_variable" and not re.fullmatch(_VARIABLE, text):
             # Not quoted: it may be a key.
             raise InputError(
                 f"{about}: this is not the name of an environment variable (capitals, digits"
@@ -286,7 +284,7 @@ class _Reader:
             return node.value
         if node.value.lower() in _WORDS:
             return _WORDS[node.value.lower()]
-        if _NUMBER.fullmatch(node.value):
+        if re.fullmatch(_NUMBER, node.value):
             return json.loads(node.value)
         if node.value.lower() in _UNCLEAR:
             raise InputError(
@@ -345,7 +343,9 @@ def _require_one_key(entries: tuple[ModelEntry, ...]) -> None:
 
 
 def _unknown(field: str) -> str:
-    if _HOLDS_KEY.search(field) and not difflib.get_close_matches(field, FIELDS, n=1, cutoff=0.8):
+    if re.search(_HOLDS_KEY, field) and not difflib.get_close_matches(
+        field, FIELDS, n=1, cutoff=0.8
+    ):
         return (
             f"there is no field {field!r:.80}: keys do not go here; key_variable names the variable"
             " it is in"

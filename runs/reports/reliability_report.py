@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ...judges import Estimate
-from ...judges.reliability import LabelAudit, Remeasured
-from ..actions.check_reliability import ReliabilityReport
 from .numbers import BRIEF, number
 from .printing import say_template
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ...judges import Estimate
+    from ...judges.reliability import LabelAudit, Remeasured
+    from ..actions.check_reliability import ReliabilityReport
 
 SHOWN = 8
 """Likely label errors that are printed; the file has more."""

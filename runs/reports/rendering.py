@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from ...optimize import BY_GATE
 from ...optimize.options import option_fields, spelling
-from ...optimize.word_diff import diff_words
 from ...slices.effect import CALIBRATION
 from ..config.command_options import OptimizeOptions
 from ..terminal import inline, visible
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
+    from ...optimize.word_diff import Piece
     from .tables import Table
 
 
@@ -86,7 +86,7 @@ def open_templates(package: str = "", *, markup: bool = True, lines: bool = Fals
         "evidence_sentences": describe_evidence,
         "spread": spread_of,
         "named_metrics": numbers.named_metrics,
-        "word_diff": diff_words,
+        "word_diff": word_diff,
         "named_fields": named_fields,
         "code_spans": code_spans,
         "line": cut_line,
@@ -109,6 +109,13 @@ def open_templates(package: str = "", *, markup: bool = True, lines: bool = Fals
         "served": bool(package),
     }
     return templates
+
+
+def word_diff(old: str, new: str) -> tuple[Piece, ...]:
+    """See `diff_words`."""
+    from ...optimize.word_diff import diff_words
+
+    return diff_words(old, new)
 
 
 def page_style() -> str:

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING
 from ...judges.asked_question import verdict_scale
 from ...judges.metrics.catalog import sign_of
 from ...optimize import BY_GATE
-from ...optimize.events import (
-    ChancesReckoned,
-    Evidence,
-    FloorRecord,
-    GuardRecord,
-    Json,
-    Remeasured,
-    SliceChosen,
-    StepTaken,
-    ThresholdTuned,
-)
 from ...optimize.holdout.digits import apart
 from ...optimize.outcome import in_words
 from .numbers import NONE, count, interval, number, p_value, percent, price, signed
 
 if TYPE_CHECKING:
+    from ...optimize.events import (
+        ChancesReckoned,
+        Evidence,
+        FloorRecord,
+        GuardRecord,
+        Json,
+        Remeasured,
+        SliceChosen,
+        StepTaken,
+        ThresholdTuned,
+    )
     from ..actions.run_summary import CostSummary, RunSummary
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...judges.metrics import CHOICE_METRICS
-from ...optimize.events import ChancesReckoned, Evidence, Json, Remeasured, SliceChosen
 from ...optimize.outcome import in_words
 from .numbers import (
     BRIEF,
@@ -26,6 +25,7 @@ from .numbers import (
 if TYPE_CHECKING:
     from ...judges import Benchmark
     from ...judges.metrics.reliability_bins import Bin
+    from ...optimize.events import ChancesReckoned, Evidence, Json, Remeasured, SliceChosen
 
 P_MEANS = "p is against no gain; that of a guard against a loss of its margin"
 """What the p-values beside the gate's changes are about."""

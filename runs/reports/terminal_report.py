@@ -7,16 +7,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ...judges.metrics import headline_metrics
-from ...judges.metrics.macro_average import MacroMean
-from ...optimize.events import (
-    Benchmarked,
-    DecisionRecord,
-    RowsSplit,
-    RunEvent,
-    SearchStarted,
-    Started,
-    ThresholdTuned,
-)
 from ..actions.first_figure import FirstFigure, first_figure
 from .few_labels import few_labels, label_command
 from .first_sentence import first_sentences
@@ -25,6 +15,8 @@ from .printing import Payload, say_template
 from .tables import brief_of, metric_line
 
 if TYPE_CHECKING:
+    from ...judges.metrics.macro_average import MacroMean
+    from ...optimize.events import DecisionRecord, RunEvent
     from ..actions.reach import Reach
 
 
@@ -91,6 +83,8 @@ def say_macro(means: Mapping[str, MacroMean], *, column: str) -> None:
 
 def say_event(event: RunEvent) -> None:
     """Print one event of a run; a kind that is not for people prints nothing."""
+    from ...optimize.events import Benchmarked
+
     if isinstance(event, Benchmarked):
         title = "1. Benchmark: the judge as it is, on training and validation rows"
         say_benchmark(event.benchmark, title=title, in_run=True)
@@ -102,6 +96,8 @@ def say_run() -> Callable[[RunEvent], None]:
     """Return what prints the events of a run, and once its judge is measured, before a search is
     paid for, what its labels can show where they are few.
     """
+    from ...optimize.events import Benchmarked, RowsSplit, SearchStarted, Started, ThresholdTuned
+
     before: dict[str, RunEvent] = {}
 
     def say_next(event: RunEvent) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -19,9 +19,11 @@ from ...judges import (
     JudgeSettings,
     load_prompt,
 )
-from ...judges.claims import ClaimSettings
 from ...judges.files import RowSource, load_as_said
 from ..config.command_options import BenchOptions, ModelOptions, RowOptions
+
+if TYPE_CHECKING:
+    from ...judges.claims import ClaimSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +129,8 @@ class BenchConfig(BenchSource):
     @property
     def claim_settings(self) -> ClaimSettings | None:
         """How responses were split into claims; None where each was judged whole."""
+        from ...judges.claims import ClaimSettings
+
         return None if self.claims is None else ClaimSettings(**self.claims)  # type: ignore[arg-type]  # its own names
 
     def judge_settings(self) -> JudgeSettings:

@@ -8,12 +8,10 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...judges import Client, InputError
-from ...judges.cases import Encode
-from ...judges.models import Budget, Exchange
-from ...judges.models.embeddings import embed
+from ...judges.models import Budget
 from ..config.command_options import ExchangeOptions, JudgeModelOptions, ModelOptions, Via
 from ..config.environment import (
     SIMULATED,
@@ -28,6 +26,10 @@ from .database import Database
 from .engines import check_engine, engine_record, start_engines
 from .journal import create_run, get_run, run_session
 from .workspace import Workspace
+
+if TYPE_CHECKING:
+    from ...judges.cases import Encode
+    from ...judges.models import Exchange
 
 _EARLIER = 50
 """Newest calls of the workspace that show what an endpoint refuses."""
@@ -73,6 +75,8 @@ def open_run_clients(
 
         def encoder(name: str) -> Encode:
             """Open an embeddings model on the same record and budget."""
+            from ...judges.models.embeddings import embed
+
             client = open_client(
                 name, environment, record=record, budget=budget, embeddings=True, trace=trace.model
             )
@@ -160,6 +164,8 @@ def open_exchange(
         raise InputError(
             "--via files needs a folder for the files", hint="name one: --via files=DIR"
         )
+    from ...judges.models import Exchange
+
     return Exchange(Path(options.exchange))
 
 
