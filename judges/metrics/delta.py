@@ -146,7 +146,7 @@ def mean_over_rows(
 ) -> Estimate:
     """Return the mean of one value a row, such as whether two sides agree.
 
-    Independent rows of zeros and ones get Wilson's interval.
+    Independent rows of zeros and ones get Wilson's interval, unless values may be negative.
 
     Args:
         values: Finite; shape (n,).
@@ -157,7 +157,7 @@ def mean_over_rows(
     if not len(values):
         return Estimate.undefined(0, missing)
     shared = shared_codes(groups)
-    if shared is None and np.isin(values, (0.0, 1.0)).all():
+    if shared is None and bounds == (0.0, 1.0) and np.isin(values, (0.0, 1.0)).all():
         interval = wilson(float(values.sum()), len(values))
         return Estimate.of(float(values.mean()), interval, len(values))
     return mean_share(values, shared, bounds=bounds)

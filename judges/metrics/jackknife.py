@@ -83,12 +83,10 @@ def _bundled(cells: Cells) -> Cells:
         return cells
     bundles = max(FEWEST_BUNDLES, DENSE // cells.size)
     if cells.groups is None and cells.weight is not None:
-        # Rows that are alike must not be dealt out evenly over the bundles, as they were not drawn
-        # so.
-        code = np.random.default_rng(0).permutation(np.repeat(cells.code, cells.weight))
-        cells = replace(cells, code=code, weight=None)
-    unit = np.arange(cells.units) if cells.groups is None else cells.groups
-    return replace(cells, groups=unit % bundles)
+        cells = replace(cells, code=np.repeat(cells.code, cells.weight), weight=None)
+    # Dealt out in order, a sorted file would give bundles more alike than chance makes them.
+    bundle = np.random.default_rng(0).permutation(cells.units) % bundles
+    return replace(cells, groups=bundle if cells.groups is None else bundle[cells.groups])
 
 
 def _without_one(cells: Cells, counts: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:

@@ -16,6 +16,7 @@ from judgewright.judges.metrics import (
     influence_se,
     jackknife,
     left_out_se,
+    mean_over_rows,
     score_interval,
     share_interval,
     t_quantile,
@@ -76,6 +77,15 @@ def test_bundles_of_units_stand_for_too_many_of_them(grouped: bool) -> None:
         {"mean": lambda c: c @ value / c.sum(1)}, Cells(code=code, size=1_000_000, groups=groups)
     )["mean"]
     assert found == pytest.approx(value[code].std() / np.sqrt(3000), rel=0.25)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_sorted_file_has_the_error_of_a_shuffled_one(grouped: bool) -> None:
+    """Bundles of 8,000 units sorted by their value differ as bundles of independent units do."""
+    value = np.arange(8000) / 8000
+    cells = Cells(code=np.arange(8000), size=8000, groups=np.arange(8000) if grouped else None)
+    error = jackknife({"mean": lambda c: c @ value / c.sum(1)}, cells)["mean"]
+    assert error == pytest.approx(value.std() / np.sqrt(8000), rel=0.1)
 
 
 DRAWS = 300
@@ -160,6 +170,19 @@ def test_a_proportion_of_many_rows_has_wilsons_interval() -> None:
     assert score_interval(0.9, se, np.inf) == pytest.approx((expected.low, expected.high))
     low, high = score_interval(0.8, 2 * se, np.inf, bounds=(-1.0, 1.0))
     assert ((low + 1) / 2, (high + 1) / 2) == pytest.approx((expected.low, expected.high))
+
+
+def test_a_difference_of_zeros_and_ones_has_the_interval_of_its_mirror_image() -> None:
+    """Three of 50 rows moved one way: no row that moved back does not rule out a loss."""
+    moves = np.repeat([1.0, 0.0], [3, 47])
+    up, down, still = (
+        mean_over_rows(each, np.arange(50), missing="", bounds=(-1.0, 1.0))
+        for each in (moves, -moves, 0 * moves)
+    )
+    assert (up.low, up.high) == pytest.approx((-(down.high or 0), -(down.low or 0)))
+    assert still.low == pytest.approx(-(still.high or 0))
+    share = mean_over_rows(moves, np.arange(50), missing="")
+    assert (share.low, share.high) == wilson(3, 50)
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
