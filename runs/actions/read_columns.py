@@ -124,15 +124,16 @@ def take_reading(
     models: AskOptions,
     environment: Environment,
 ) -> list[str]:
-    """Put what the model reads in the header into the error, if it reads language: the simulated
-    one does not, nor one that only decides. Return what that cost, and why it cannot be used.
+    """Put what the model reads in the header into the error, where known names leave something in
+    doubt and it reads language: the simulated one does not, nor one that only decides. Return what
+    that cost, and why it cannot be used.
 
     Raises: As `read_header`.
     """
     guessed = error.guessed
-    if guessed.exact or guessed.no_rows or models.model in (None, SIMULATED):
+    if guessed.exact or guessed.sure or guessed.no_rows:
         return []
-    if environment.settings(models.model).api is not None:
+    if models.model in (None, SIMULATED) or environment.settings(models.model).api is not None:
         return []
     reading, notes = read_header(workspace, guessed, prompt, models, environment)
     error.take(read_columns(guessed, reading))

@@ -250,6 +250,19 @@ def test_a_plan_asks_nobody_and_a_column_that_a_person_named_stays(
         assert "--column source=Fundort --column 'statement=Was der Bot sagt'" in errors
 
 
+def test_where_known_names_leave_nothing_in_doubt_no_model_is_asked(
+    rows: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is paid for, and no model's other opinion stands against `--yes`."""
+    text = rows.read_text(encoding="utf-8").replace(HEAD, "context,answer,comment,correct")
+    rows.write_text(text.replace("frei erfunden", "no").replace(",belegt", ",yes"), "utf-8")
+    with serving({**GOOD, "input_source": ["answer"], "label": ["correct"]}) as (name, model):
+        goal = ("--model", name, "--objective", "raise precision", "--yes")
+        _, _, errors = run(capsys, "optimize", "groundedness", "rows.csv", *goal)
+        assert "note: columns guessed: source from context, statement from answer" in errors
+        assert not model.asked
+
+
 def test_python_gets_the_arguments_as_the_model_reads_the_header(rows: Path) -> None:
     """They are to be copied too."""
     with serving(GOOD) as (name, _), pytest.raises(UnclearColumnsError) as caught:
