@@ -273,13 +273,13 @@ def _read(
     candidates = tuple(dict.fromkeys((*own, *fitting)))
     if fitting and candidates == own:
         return guess
-    why = " or ".join(map(repr, candidates))
+    reason = " or ".join(map(repr, candidates))
     if not fitting:
-        said = f"{shorten(names[0])}, which cannot be it" if names else "no column"
-        why = f"{reading.model} names {said}"
+        answer = f"{shorten(names[0])}, which cannot be it" if names else "no column"
+        reason = f"{reading.model} names {answer}"
     elif len(candidates) == 1:
-        why = f"{reading.model} reads it so"
-    return replace(guess, candidates=candidates, sure=False, why=why, named=False)
+        reason = f"{reading.model} reads it so"
+    return replace(guess, candidates=candidates, sure=False, why=reason, named=False)
 
 
 def _map_of(
