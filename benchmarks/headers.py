@@ -1,13 +1,14 @@
 """Which column is which: the headers of a file, read by a model or by known names alone.
 
     python benchmarks/headers.py write FILE FOLDER
-    python benchmarks/headers.py score FILE [FOLDER]
+    python benchmarks/headers.py score FILE [FOLDER | READINGS.jsonl]
 
 `write` writes the request for each line of FILE (as in tests/data/headers) into FOLDER, `01.json`
 and so on, for a model that answers without seeing anything else. `score` reads its replies, of the
-same names in another FOLDER; without FOLDER it scores what is known without a model. A header is
-right where every column is as expected (and open where two would do), wrong where one is filled in
-otherwise, else asked; unsaid where a wrong one needs no yes of a person.
+same names in another FOLDER or a line each (as in tests/data/headers/readings); without them it
+scores what is known without a model. A header is right where every column is as expected (and open
+where two would do), wrong where one is filled in otherwise, else asked; unsaid where a wrong one
+needs no yes of a person.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ def main() -> None:
     )
     parser.add_argument("command", choices=["write", "score"])
     parser.add_argument("file", type=Path)
-    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("replies", type=Path, nargs="?", metavar="FOLDER | READINGS.jsonl")
     options = parser.parse_args()
     if options.command == "write":
-        write(options.file, options.folder)
+        write(options.file, options.replies)
     else:
-        score(options.file, options.folder)
+        score(options.file, options.replies)
 
 
 def cases(file: Path) -> Iterator[tuple[str, dict[str, Any], JudgePrompt | None, GuessedColumns]]:
@@ -69,17 +70,25 @@ def write(file: Path, folder: Path) -> None:
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def score(file: Path, folder: Path | None) -> None:
+def read_replies(path: Path) -> dict[str, str]:
+    """Return the replies by the name of their case, from a folder or a file of a line each."""
+    if path.is_dir():
+        return {one.name: one.read_text(encoding="utf-8") for one in path.glob("*.json")}
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return {f"{number:02}.json": line for number, line in enumerate(lines, 1)}
+
+
+def score(file: Path, path: Path | None) -> None:
     """Print the count, and what is not right."""
     counts = Counter[str]()
+    replies = read_replies(path) if path else {}
     for name, case, prompt, guessed in cases(file):
-        if folder is not None:
-            reply = folder / name
-            if not reply.is_file():
+        if path is not None:
+            if name not in replies:
                 counts["no reply"] += 1
                 continue
             instruction, _ = header_request(guessed, prompt)
-            answer = read_answer(instruction, Completion(text=reply.read_text(encoding="utf-8")))
+            answer = read_answer(instruction, Completion(text=replies[name]))
             reading = column_reading(answer, guessed, prompt, "the model")
             guessed = read_columns(guessed, reading)
             if reading.problem:
