@@ -12,6 +12,11 @@ from .recipe import load_recipes
 from .source import Flat, ReadOptions, Source
 
 SOURCES: Mapping[str, Source] = {source.name: source for source in (*load_recipes(), RAGTRUTH)}
+_FETCHED = {
+    "hub": "hf download {name} --repo-type dataset --local-dir FOLDER, then name its tables",
+    "ir": "write them first: ir_datasets export {name} qrels (then queries, docs)",
+}
+"""What to type where a path names what can be fetched, such as `hub:NAME`."""
 
 
 @dataclass(slots=True)
@@ -46,7 +51,9 @@ def open_source(
         levels = ", ".join(source.levels) or "no levels"
         raise InputError(f"the source {name!r} has no level {options.level!r}; it has {levels}")
     if not path.exists():
-        raise DataError(f"{path}: there is no such file or folder")
+        scheme, _, published = str(path).partition(":")
+        hint = _FETCHED.get(scheme, "").format(name=published)
+        raise DataError(f"{path}: there is no such file or folder", hint=hint or None)
     if source.levels and not options.level:
         options = replace(options, level=source.levels[0])
     # Filled while the rows are read: what was left out is known at the end only.

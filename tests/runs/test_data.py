@@ -238,6 +238,25 @@ def test_badly_formed_pairs_are_refused(tmp_path: Path) -> None:
             run("import", "label_studio", path, "--out", tmp_path / "rows.jsonl", option, pair)
 
 
+@pytest.mark.parametrize(
+    ("source", "path", "command"),
+    [
+        ("trec_dl", "ir:msmarco", "ir_datasets export msmarco qrels"),
+        ("ragtruth", "hub:owner/name", "hf download owner/name "),
+    ],
+)
+def test_a_release_that_is_not_fetched_yet_says_what_fetches_it(
+    source: str, path: str, command: str, tmp_path: Path
+) -> None:
+    """These were read before; any other missing path has no hint."""
+    with pytest.raises(InputError, match=f"{path}: there is no such file") as caught:
+        run("import", source, path, "--out", tmp_path / "rows.jsonl")
+    assert command in (caught.value.hint or "")
+    with pytest.raises(InputError, match="there is no such file") as caught:
+        run("import", source, tmp_path / "nowhere", "--out", tmp_path / "rows.jsonl")
+    assert caught.value.hint is None
+
+
 def test_sources_lists_every_source_with_its_licence() -> None:
     """As a table and as JSON."""
     assert "ragtruth" in run("import").output
