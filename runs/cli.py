@@ -97,8 +97,17 @@ RETIRED = {
     "--look-anyway": "type `--gate-anyway`",
     "--gradients": "a step has one gradient, over the whole brief; raise --steps instead",
     "--hunks": "`accept RUN --hunks 1,3` has the gate decide about some of the hunks",
+    "data check --against": "the gate says which rows an earlier run saw, in whatever file",
+    "data check --split-column": "`data split` and `optimize` keep near copies on one side",
+    "data import --where": "import all, and choose rows of the file that it writes",
+    "data import --limit": "import all; `--limit` of the commands that read the file is there",
+    "data import --seed": "import all; what is drawn is drawn the same each time",
+    "loss write --label-scale": "leave it out; a loss is tried on the judge's grades",
+    "loss check --label-scale": "leave it out; a loss is tried on the judge's grades",
+    "demo --open": "type `judgewright review --workspace demo --open`",
+    "runs show --format jsonl": "type `runs show RUN --json`, or `runs show RUN --flips --json`",
 }
-"""Commands and options that are gone, and what to do instead."""
+"""Commands, options (of one command or of any) and values that are gone, and what to do instead."""
 
 
 class _WithPlugins(LazyGroup):

@@ -5,6 +5,7 @@ end.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import click
@@ -81,12 +82,17 @@ class Command(click.Command):
         return context
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """See `click.Command`; an option that was retired is known to say so."""
+        """See `click.Command`; an option or value that was retired is known to say so."""
+        typed = " ".join(args).replace("=", " ").split()
         try:
             return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            if error.option_name in (retired := _retired(ctx)):
-                raise _removed(error.option_name, retired[error.option_name]) from None
+        except (click.NoSuchOption, click.BadParameter) as error:
+            command, retired = ctx.command_path.partition(" ")[2], _retired(ctx)
+            names = [f"{command} {' '.join(pair)}" for pair in pairwise(typed)]
+            if isinstance(error, click.NoSuchOption):
+                names += [f"{command} {error.option_name}", error.option_name]
+            for name in retired.keys() & names:
+                raise _removed(name, retired[name]) from None
             raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -338,6 +338,18 @@ def test_a_retired_option_says_what_to_do_instead(
     assert capsys.readouterr().err == f"error: `{name}` was removed: {RETIRED[name]}\n"
 
 
+def test_an_option_that_one_command_lost_is_unknown_to_others(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What to type belongs to its command; so does a value, however it is joined to its option."""
+    assert run("gate", "a.jsonl", "b.jsonl", "--limit", "3") == 2
+    assert "No such option" in capsys.readouterr().err
+    assert run("runs", "show", "x", "--format=jsonl") == 2
+    assert "type `runs show RUN --json`" in capsys.readouterr().err
+    assert run("runs", "show", "x", "--format", "pdf") == 2
+    assert "'pdf' is not one of" in capsys.readouterr().err
+
+
 def test_a_run_of_the_retired_tune_is_listed_and_explained(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
