@@ -39,14 +39,20 @@ def read_file(path: Path, text: str, string: str | None) -> list[ForeignJudge]:
     """Read an object that a tool saved in a file, or its configuration; empty where it is none.
 
     Raises:
-        InputError: It holds what no prompt of ours can.
+        InputError: It holds what no prompt of ours can, or nothing of that name.
     """
     try:
         body: Any = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
     except (ValueError, yaml.YAMLError):
         return []  # what reads any file says what is wrong with it
     judges = read_saved_object(path, body) if isinstance(body, Mapping) else []
-    return [judge for judge in judges if string in (None, judge.string)]
+    if string is None or not judges:
+        return judges
+    named = [judge for judge in judges if judge.string == string]
+    if not named:
+        names = ", ".join(judge.string for judge in judges if judge.string) or "none"
+        raise InputError(f"there is no string {string!r} in it", hint=f"its strings: {names}")
+    return named[:1]
 
 
 def read_saved_object(path: Path, body: Body) -> list[ForeignJudge]:

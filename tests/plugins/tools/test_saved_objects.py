@@ -114,6 +114,26 @@ def test_a_file_outside_the_folder_is_not_read(tmp_path: Path) -> None:
         known_of(tmp_path, "c.yaml", config.replace("check.txt", "../check.txt"))
 
 
+GRADED = """\
+tests:
+  - assert:
+      - {type: llm-rubric, value: The reply is kind.}
+      - {type: llm-rubric, value: The reply names the day.}
+"""
+
+
+def test_a_name_that_no_saved_judge_has_is_refused_with_the_names(tmp_path: Path) -> None:
+    """The file is not read again as plain keys; a single judge has no name."""
+    several, one = tmp_path / "several.yaml", tmp_path / "one.yaml"
+    several.write_text(GRADED, encoding="utf-8")
+    one.write_text(PROMPTFOO, encoding="utf-8")
+    assert [judge.string for judge in read_own_prompts(several, "assert 2")] == ["assert 2"]
+    for path, names in ((several, "assert 1, assert 2"), (one, "none")):
+        with pytest.raises(InputError, match="there is no string 'assert 3' in it") as caught:
+            read_own_prompts(path, "assert 3")
+        assert caught.value.hint == f"its strings: {names}"
+
+
 MLFLOW = {
     "instructions": "Does {{ outputs }} answer what {{ inputs }} asks?\n\nSmall talk is fine.",
     "model": "openai:/gpt-5-mini",
