@@ -50,9 +50,9 @@ def outcome_costs(
     grid = ClassGrid(confidences=CONFIDENCES, classes=grades)
     called = [f"called {name}" for name in grades.names]
     return [
-        {"place": place, "confidence": confidence, "label": name}
+        {"place": membership, "confidence": confidence, "label": name}
         | dict(zip(called, by_verdict, strict=True))
-        for place, confidence, cost in _costs(expression, grid)
+        for membership, confidence, cost in _costs(expression, grid)
         for name, by_verdict in zip(grades.names, cost.tolist(), strict=True)
     ]
 
@@ -70,7 +70,7 @@ def cost_table(expression: Expression, grades: Grades) -> list[CostRow]:
     near = over - 1
     return [
         CostRow(
-            place=place,
+            place=membership,
             confidence=confidence,
             tp=float(cost[-1, -1]),
             fp=float(cost[0, -1]),
@@ -79,17 +79,17 @@ def cost_table(expression: Expression, grades: Grades) -> list[CostRow]:
             fp_near=float(cost[near, over]),
             fn_near=float(cost[over, near]),
         )
-        for place, confidence, cost in _costs(expression, grid)
+        for membership, confidence, cost in _costs(expression, grid)
     ]
 
 
 def _costs(
     expression: Expression, grid: Grid | ClassGrid
 ) -> Iterator[tuple[str, float, FloatArray]]:
-    """Yield each kind of place with a confidence, and what the cells cost there."""
-    places = [(name, m, expression.given()) for m, name in enumerate(PLACES)]
-    places += [(f"in slice {name}", 0, expression.given([name])) for name in expression.slices]
-    for place, m, expression_there in places:
+    """Yield the slice, or none, with a confidence, and what the cells cost there."""
+    memberships = [(name, m, expression.given()) for m, name in enumerate(PLACES)]
+    memberships += [(f"in slice {name}", 0, expression.given([name])) for name in expression.slices]
+    for membership, m, expression_there in memberships:
         costs = expression_there.evaluate(grid.outcomes()).reshape(grid.shape)
         for c, confidence in enumerate(grid.confidences.tolist()):
-            yield place, confidence, costs[c, m]
+            yield membership, confidence, costs[c, m]
