@@ -342,7 +342,7 @@ def test_an_option_that_one_command_lost_is_unknown_to_others(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """What to type belongs to its command; so does a value, however it is joined to its option."""
-    assert run("gate", "a.jsonl", "b.jsonl", "--limit", "3") == 2
+    assert run("demo", "--limit", "3") == 2
     assert "No such option" in capsys.readouterr().err
     assert run("runs", "show", "x", "--format=jsonl") == 2
     assert "type `runs show RUN --json`" in capsys.readouterr().err
