@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from ..judges.claims import ClaimSettings
 
 Kind: TypeAlias = Literal[
-    "text", "integer", "integers", "number", "flag", "names", "repeated", "pairs", "texts",
-    "shares", "planted", "slice", "edit", "loss", "model", "via", "file", "path", "out",
+    "text", "integer", "integers", "number", "flag", "names", "labels", "repeated", "pairs",
+    "texts", "shares", "planted", "slice", "edit", "loss", "model", "via", "file", "path", "out",
 ]  # fmt: skip
-"""How an option is spelled: `names` are comma-separated; `integers`, `repeated`, `pairs` and
-`texts` are given once a value.
+"""How an option is spelled: `names` and `labels` are comma-separated; `integers`, `repeated`,
+`pairs` and `texts` are given once a value.
 """
 _KINDS: Mapping[type, Kind] = {bool: "flag", int: "integer", float: "number"}
 

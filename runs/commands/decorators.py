@@ -103,7 +103,9 @@ def _click_option(
             return value
         if option.kind in ("pairs", "texts"):
             pairs = _read_pairs(value, parameter.opts[0], option)
-            return pairs if option.kind == "pairs" else dict(map(_read_text, pairs.items()))
+            if option.kind == "texts":
+                pairs = {name: _read_text(text, parameter.opts[0]) for name, text in pairs.items()}
+            return pairs
         return _READERS[option.kind](value) if option.kind in _READERS else value
 
     settings["callback"] = read
@@ -196,22 +198,30 @@ def _read_pairs(pairs: tuple[str, ...], typed: str, option: Option) -> dict[str,
     return values
 
 
-def _read_text(pair: tuple[str, str]) -> tuple[str, str]:
+def _read_text(text: str, typed: str) -> str:
     """Read the text that stands in a file where `@FILE` is in its place."""
     from ...judges.files.small_file import read_small_text
 
-    name, text = pair
     if not text.startswith("@"):
-        return pair
+        return text
     try:
-        return name, read_small_text(Path(text[1:]))
+        return read_small_text(Path(text[1:]))
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{text[1:]!r} cannot be read: {error}") from None
+        raise InputError(f"{typed} cannot read {text[1:]!r}: {error}") from None
 
 
 def names(text: str | None) -> tuple[str, ...]:
     """Read comma-separated names; nothing gives none."""
     return tuple(part.strip() for part in text.split(",") if part.strip()) if text else ()
+
+
+def _read_labels(text: str | None) -> tuple[str, ...]:
+    labels = tuple(part.strip() for part in text.split(",")) if text else ()
+    if not all(labels):
+        raise InputError(
+            f"--labels {text!r} has an empty label", hint="write them as FAIL,PASS, the worst first"
+        )
+    return labels
 
 
 def require_model(model: str | None) -> str:
@@ -231,6 +241,7 @@ def require_model(model: str | None) -> str:
 
 _READERS: Mapping[Kind, Callable[[Any], Any]] = {  # Any: as each kind has it
     "names": names,
+    "labels": _read_labels,
     "planted": _read_planted,
     "shares": _read_shares,
     "slice": _read_slice,

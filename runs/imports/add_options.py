@@ -34,7 +34,7 @@ class AddOptions:
         kind="texts",
     )
     labels: tuple[str, ...] = _judging(
-        (), "The labels of its answer, the worst first, such as FAIL,PASS.", kind="names"
+        (), "The labels of its answer, the worst first, such as FAIL,PASS.", kind="labels"
     )
     choice: bool = _judging(False, "The labels have no order.")
     scale: str | None = _judging(

@@ -76,7 +76,7 @@ def _option_words(
             return [
                 word for column, source in value.items() for word in (name, f"{column}={source}")
             ]
-        case "names":
+        case "names" | "labels":
             return [name, ",".join(value)]
         case "shares":
             return [name, shares_text(value)]

@@ -171,11 +171,12 @@ def test_options_say_where_the_verdict_stands(run) -> None:
         (("16_hundred.txt", "--reply", "a,b", "--verdict", "score"), "no field 'score'"),
         (("16_hundred.txt", "--field", "nothing=x"), "no field 'nothing'"),
         (("16_hundred.txt", "--labels", "one"), "not two or more labels"),
+        (("16_hundred.txt", "--labels", "FAIL,,PASS"), "'FAIL,,PASS' has an empty label"),
         (("16_hundred.txt", "--string", "PROMPT"), "none of them"),
         (("09_two_strings.py", "--string", "NOTHING"), "no string 'NOTHING'"),
         (("expected.yaml",), "none of its keys holds a prompt"),
         (("16_hundred.txt", "--field", "claim"), "THEIRS=OURS"),
-        (("16_hundred.txt", "--fill", "claim=@nowhere.txt"), "nowhere.txt"),
+        (("16_hundred.txt", "--fill", "claim=@nowhere.txt"), "--fill cannot read 'nowhere.txt'"),
         (("16_hundred.txt", "--from", "langchain"), "langchain"),
     ],
 )
