@@ -54,7 +54,7 @@ def slices(state: AppState, request: Request) -> Response:
     """Measure the judge on each value of a column."""
     run = state.read(request.path_params["run"])
     measured, head = measured_of(run), state.rows("judged", run.run_id).head
-    columns = {name: len(values) for name, values in head["cuts"]}
+    columns: dict[str, list[str]] = dict(head["cuts"])
     column = request.query_params.get("column", "") or next(iter(columns), "")
     if columns and column not in columns:
         raise InputError(f"column {column!r} cuts the rows into no few parts")

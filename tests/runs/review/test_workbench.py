@@ -34,6 +34,7 @@ from judgewright.runs.actions import read_run
 from judgewright.runs.actions.show_rows import shown_rows
 from judgewright.runs.config import Environment
 from judgewright.runs.config.place import Place
+from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.labels.queue import reading_order
 from judgewright.runs.labels.session import LabelSession, open_rows
 from judgewright.runs.review.queue_rows import open_kept_queue
@@ -173,6 +174,22 @@ def test_each_column_says_how_many_values_it_has(reader: TestClient, bench_made:
     told = re.search(r"channel \((\d+) values\)", shown)
     assert told
     assert int(told[1]) == shown.count('<tr data-item tabindex="-1">')
+
+
+def test_only_a_value_whose_rows_can_be_chosen_leads_to_them(tmp_path: Path) -> None:
+    """Rare values are measured together, and their rows are of no one slice."""
+    path = tmp_path / "rows.jsonl"
+    write_demo_rows(path, documents=60)
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    kinds = ["rare"] * 3 + ["odd", "even"] * len(rows)
+    lines = [json.dumps({**row, "kind": kind}) for row, kind in zip(rows, kinds, strict=False)]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    with Workspace(tmp_path) as place:
+        run = judged(place, Registry().get("groundedness"), path)
+    with visit(tmp_path) as client:
+        shown = client.get(f"/runs/{run}/slices?column=kind").text
+    assert "(fewer than 10 rows)</th>" in shown
+    assert re.findall(r"slice=kind%3D(.*?)\"", shown) == ["even", "odd"]
 
 
 def test_runs_are_sorted_and_narrowed(reader: TestClient, bench_made: Workbench) -> None:
