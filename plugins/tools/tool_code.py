@@ -198,7 +198,6 @@ class _Reader:
 
 
 def _named(judge: ForeignJudge | None, string: str) -> ForeignJudge | None:
-
     return replace(judge, string=string) if judge else None
 
 

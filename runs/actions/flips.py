@@ -16,7 +16,7 @@ from ...judges import BoolArray, InputError, JudgedDataset, Row, Verdict
 from ...optimize.word_diff import Piece, diff_words
 from ..store.workspace import Workspace
 from .run_summary import RunSummary
-from .show_rows import error_of, in_words, said_by, shown_rows, verdict_body
+from .show_rows import error_of, in_words, shown_rows, verdict_body, verdict_words
 
 Direction = Literal["became right", "became wrong"]
 
@@ -143,7 +143,7 @@ def _flip(judged: JudgedDataset, row: Row, old: Verdict, new: Verdict, *, in_sli
         label=row.label,
         positive=judged.dataset.positive(row),
         people=in_words(judged, row.label, positive=judged.dataset.positive(row)),
-        judge=(said_by(judged, old), said_by(judged, new)),
+        judge=(verdict_words(judged, old), verdict_words(judged, new)),
         sides={"before": verdict_body(judged, old), "after": verdict_body(judged, new)},
         inputs=row.inputs,
         meta=row.meta,

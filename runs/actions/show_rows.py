@@ -129,7 +129,7 @@ def in_words(judged: JudgedDataset, grade: float, *, positive: bool) -> str:
     return f"{'yes' if positive else 'no'} ({round(grade, 3):g})"
 
 
-def said_by(judged: JudgedDataset, verdict: Verdict) -> str:
+def verdict_words(judged: JudgedDataset, verdict: Verdict) -> str:
     """Return what a judge says, in words."""
     return in_words(judged, verdict.score, positive=verdict.positive)
 

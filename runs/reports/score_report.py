@@ -12,7 +12,7 @@ import numpy as np
 from ...judges import Benchmark, BoolArray, FloatArray, JudgedDataset, OutputScale
 from ...judges.metrics.reliability_bins import reliability_bins
 from ..actions.first_figure import FirstFigure, first_figure
-from ..actions.show_rows import error_of, in_words, said_by, verdict_body
+from ..actions.show_rows import error_of, in_words, verdict_body, verdict_words
 from . import charts
 from .first_sentence import first_sentences
 from .numbers import BRIEF
@@ -98,7 +98,7 @@ def wrong_row(judged: JudgedDataset, i: int) -> dict[str, Any]:  # Any: what the
         "row_id": cut_line(row.id, 80),
         "error": error_of(judged, row, verdict),
         "people": in_words(judged, row.label, positive=judged.dataset.positive(row)),
-        "judge": [said_by(judged, verdict)],
+        "judge": [verdict_words(judged, verdict)],
         "bodies": [verdict_body(judged, verdict)],
         "inputs": row.inputs,
         "meta": {"group": row.group},

@@ -14,7 +14,7 @@ import numpy as np
 from ...judges import Answer, JudgedDataset, Row, Unscored, Verdict
 from ..actions.compare_runs import ComparedSide, has_texts, keys_of_rows, rows_of_side
 from ..actions.run_summary import read_run
-from ..actions.show_rows import in_words, said_by, verdict_body
+from ..actions.show_rows import in_words, verdict_body, verdict_words
 from ..store.workspace import Workspace
 from .row_pages import BRIEF, Arrays, RowItem
 
@@ -143,7 +143,7 @@ def _item(judged: JudgedDataset, row: Row, answer: Answer) -> RowItem:
         state = NO_LABEL
         if row.label is not None:
             state = AGREES if judged.is_right(row, answer) else ERRS
-        said, body = said_by(judged, answer), verdict_body(judged, answer)
+        said, body = verdict_words(judged, answer), verdict_body(judged, answer)
     else:
         state, said = UNSCORED, f"no verdict: {answer.reason}"
         body = {"confidence": None, "rationale": answer.detail}

@@ -181,7 +181,9 @@ class Matrix:
         judges, rows = np.nonzero(self._states == ERRS)
         made = self._labels[judges, rows], self._decisions[judges, rows], judges
         errors: dict[str, list[tuple[int, float, float]]] = {}
-        triples = set(zip(*(values.tolist() for values in made), strict=True))
+        triples: set[tuple[float, float, int]] = set(
+            zip(*(values.tolist() for values in made), strict=True)
+        )
         for label, decision, judge in sorted(triples):
             name = "FP" if decision > label else "FN"
             if classes := self._pages[judge].head["classes"]:

@@ -62,11 +62,11 @@ class Flips:
         """Rows that both answered."""
         self.right, self.wrong = (len(self.listed(direction)) for direction in DIRECTIONS)
 
-    def listed(self, direction: str = "", wanted: RowFilter = FLIPPED) -> IntArray:
+    def listed(self, direction: str = "", row_filter: RowFilter = FLIPPED) -> IntArray:
         """Return the positions of rows, those that became wrong first; of one direction where it is
         named.
         """
-        chosen = self._state.choose(self.table, wanted)
+        chosen = self._state.choose(self.table, row_filter)
         went_wrong = self.table.erring(chosen, 1)
         sides = {"wrong": chosen[went_wrong], "right": chosen[~went_wrong]}
         return sides[direction] if direction else np.concatenate([*sides.values()])
@@ -107,8 +107,8 @@ def flips(state: AppState, request: Request) -> Response:
     choices = {"direction": DIRECTIONS, "error": _errors(rows.table), "slice": IN_SLICE}
     asked = read_choices(request, choices)
     cut = rows.cuts.get(asked["slice"], "")
-    wanted = replace(FLIPPED, error=asked["error"], slice=cut)
-    page = _paged(request, rows.listed(asked["direction"], wanted))
+    row_filter = replace(FLIPPED, error=asked["error"], slice=cut)
+    page = _paged(request, rows.listed(asked["direction"], row_filter))
     return state.page(
         "flips.html",
         counts=rows,
