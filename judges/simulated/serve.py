@@ -273,7 +273,8 @@ class Server:
             except OSError as error:
                 listening.close()
                 raise WorldError(
-                    f"cannot listen on {self._host}:{self._port}: {error.strerror}"
+                    f"cannot listen on {self._host}:{self._port}: {error.strerror}",
+                    hint="--port N takes another port",
                 ) from error
             listening.listen(2048)
             self._socket = listening

@@ -229,6 +229,8 @@ def _say_one(
 
 
 def _check(expected: Path, files: tuple[Path, ...], *, as_json: bool) -> None:
+    if len(files) == 1 and not files[0].exists():
+        raise InputError(f"there is no folder {str(files[0])!r}")
     if len(files) != 1 or not files[0].is_dir():
         raise InputError(
             "--expected needs the one folder that holds the verdict files",

@@ -53,7 +53,7 @@ def read_scale(
         if ordered == {label.casefold() for label in judge.labels} and not reading.open:
             return _of_labels(reading.labels, unordered=reading.unordered)
         listed = ",".join(judge.labels)
-        form = f"--labels {listed} with the worst first, and --choice where they have no order"
+        form = f"--labels WORST,...,BEST (of {listed}), and --choice where they have no order"
         text = f"in which order are {', '.join(judge.labels)}?"
         questions.append(Question("labels", text, form, judge.labels))
         return None
