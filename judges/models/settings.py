@@ -8,15 +8,13 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from ..errors import InputError
 from .model import REFUSABLE, Request
-
-if TYPE_CHECKING:
-    from .price import Price
-    from .question import DecisionApi
-    from .transport import TransportName
+from .price import Price
+from .question import DecisionApi
+from .transport import TransportName
 
 OMIT = "omit"
 """A setting for a field that is not sent, for endpoints that refuse it."""
