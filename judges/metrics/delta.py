@@ -16,7 +16,7 @@ from ..judged_dataset import FloatArray, IntArray
 from .estimate import Estimate
 from .intervals import Interval, effective_groups, t_quantile, wilson
 
-ONE_UNIT = "one unit cannot show the spread"
+ONE_UNIT = "the figure rests on one unit, which cannot show the spread"
 SIGNED: Interval = (-1.0, 1.0)
 """Between which a difference of two shares lies."""
 ROUNDING = 1e-12

@@ -50,25 +50,32 @@ def jackknife_intervals(
     cells: Cells,
     *,
     bounds: Mapping[str, Interval] | None = None,
+    certain: float = 1.0,
 ) -> dict[str, Interval | None]:
-    """Return the 95 % interval of each statistic (`score_interval`); None where it is undefined,
-    and of one unit.
+    """Return the 95 % interval of each statistic (`score_interval`); None where it is undefined on
+    all units or without one of them, and of one unit.
 
     Args:
         statistics: As `jackknife`.
         cells: The rows; every statistic is computed from all units.
         bounds: Between which numbers a statistic lies that is not in [0, 1].
+        certain: How many units each unit counts for where no spread is seen.
     """
     intervals: dict[str, Interval | None] = dict.fromkeys(statistics)
     if cells.units < 2:
         return intervals
     units = cells.effective(np.ones(cells.size, np.bool_))
     for name, se in jackknife(statistics, cells).items():
+        if se is None:
+            continue
         value = float(statistics[name](cells.counts[None].astype(np.float64))[0])
-        if math.isfinite(value):
-            intervals[name] = score_interval(
-                value, se, units, bounds=(bounds or {}).get(name, (0.0, 1.0))
-            )
+        intervals[name] = score_interval(
+            value,
+            se,
+            units,
+            bounds=(bounds or {}).get(name, (0.0, 1.0)),
+            certain=certain * units,
+        )
     return intervals
 
 

@@ -98,8 +98,15 @@ def krippendorff_alpha(
     each = np.arange(len(patterns))
     units = _coincidences(patterns, len(values), np.ones_like(each), each)
     statistics = {"alpha": partial(_alpha_of_units, units, len(values), level)}
-    interval = jackknife_intervals(statistics, cells, bounds={"alpha": SIGNED})["alpha"]
-    return Estimate.of(point, interval, n, missing=ONE_UNIT)
+    share = together.reshape(len(values), len(values)).sum(0) / together.sum()
+    intervals = jackknife_intervals(
+        statistics,
+        cells,
+        bounds={"alpha": SIGNED},
+        # As for kappa (`table_intervals.py`): one error costs more where one value prevails.
+        certain=min(1.0, 2 * (1 - float(share @ share))),
+    )
+    return Estimate.of(point, intervals["alpha"], n, missing=ONE_UNIT)
 
 
 def _coincidences(patterns: IntArray, size: int, counts: IntArray, rows: IntArray) -> FloatArray:

@@ -209,7 +209,14 @@ def mean_kappa(decisions: FloatArray, groups: IntArray) -> Estimate:
     value = float(statistic(cells.counts[None].astype(np.float64))[0])
     if not math.isfinite(value):
         return Estimate.undefined(n, ONE_DECISION)
-    intervals = jackknife_intervals({"kappa": statistic}, cells, bounds={"kappa": SIGNED})
+    positive = float(decisions.mean())
+    intervals = jackknife_intervals(
+        {"kappa": statistic},
+        cells,
+        bounds={"kappa": SIGNED},
+        # One error costs more where one decision prevails (`table_intervals.py`).
+        certain=4 * positive * (1 - positive),
+    )
     return Estimate.of(value, intervals["kappa"], n, missing=ONE_UNIT)
 
 

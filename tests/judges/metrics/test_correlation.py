@@ -227,7 +227,7 @@ def test_odd_ratings_have_stated_answers() -> None:
     assert (single.value, single.low, single.reason) == (
         0.0,
         None,
-        "one unit cannot show the spread",
+        "the figure rests on one unit, which cannot show the spread",
     )
     assert krippendorff_alpha([[1, 1], [1, 1]]).reason == "all ratings are one and the same value"
     assert krippendorff_alpha([[1, np.nan], [np.nan, 2]]).reason == "no unit has two ratings"

@@ -158,7 +158,9 @@ def test_missing_parts_are_named_and_take_the_mean_with_them() -> None:
     apart = diras(replace(rows, query=np.arange(80)))
     assert "no two rows share a query" in apart["diras_ranking"].reason
     one = diras(replace(rows, query=np.zeros(80, np.int64)))
-    assert {estimate.reason for estimate in one.values()} == {"one unit cannot show the spread"}
+    assert {estimate.reason for estimate in one.values()} == {
+        "the figure rests on one unit, which cannot show the spread"
+    }
     never = diras(replace(rows, predicted=np.zeros(80, np.bool_), relevant=np.arange(80) == 90))
     assert never["diras_binary"].reason == "no row is positive, neither by label nor by verdict"
     empty = np.zeros(0)

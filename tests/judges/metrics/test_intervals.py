@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from functools import partial
 
@@ -15,6 +16,7 @@ from judgewright.judges.metrics import (
     Estimate,
     influence_se,
     jackknife,
+    krippendorff_alpha,
     left_out_se,
     mean_over_rows,
     score_interval,
@@ -127,6 +129,39 @@ def test_a_perfect_judge_is_as_certain_as_its_rows_allow() -> None:
     assert found["kappa"] == pytest.approx((2 * low - 1, 2 * high - 1))
     assert found["f1"] == pytest.approx(wilson(30, 30))
     assert _intervals(label, label, np.zeros(60, np.int64))["kappa"] is None
+
+
+def test_alpha_is_covered_where_one_value_prevails() -> None:
+    """Every table of two raters of 30 rows, by its chance: a tenth is positive, 19 in 20 agree."""
+    from scipy.stats import multinomial
+
+    apart, wrong = 0.05, (1 - math.sqrt(0.9)) / 2
+    both = 0.1 * (1 - wrong) ** 2 + 0.9 * wrong**2
+    positive = both + apart / 2
+    truth = 1 - apart / (2 * positive * (1 - positive))
+    table = multinomial(30, [both, apart, 1 - both - apart])
+    held, every = 0.0, 0.0
+    for agreed, differed in itertools.product(range(31), repeat=2):
+        chance = float(table.pmf([agreed, differed, 30 - agreed - differed]))
+        if chance < 1e-6:
+            continue
+        first = np.arange(30) < agreed
+        second = np.arange(30) < agreed + differed
+        found = krippendorff_alpha([first, second])
+        if found.low is not None and found.high is not None:
+            every += chance
+            held += chance * (found.low <= truth <= found.high)
+    assert every > 0.9
+    assert held / every > 0.94
+
+
+def test_what_rests_on_one_row_has_no_interval() -> None:
+    """One positive rating among 30 rows: alpha is undefined without its row, which is said."""
+    nothing, once = np.zeros(30), np.eye(30)[0]
+    for other, value in ((nothing, 0.0), (once, 1.0)):
+        found = krippendorff_alpha([once, other])
+        assert (found.value, found.low, found.high) == (value, None, None)
+        assert "rests on one unit" in found.reason
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 8, 12, 30, 100, 5000])

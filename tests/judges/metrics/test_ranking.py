@@ -137,7 +137,11 @@ def test_odd_rankings_have_stated_answers() -> None:
         (None, "no query has a relevant document")
     }
     one = ranking_metrics(one_query([1, 0], [2, 1]))["map"]
-    assert (one.value, one.low, one.reason) == (1.0, None, "one unit cannot show the spread")
+    assert (one.value, one.low, one.reason) == (
+        1.0,
+        None,
+        "the figure rests on one unit, which cannot show the spread",
+    )
     perfect = Ranking(
         query=np.repeat(np.arange(10), 2), grade=np.tile([1.0, 0], 10), score=np.tile([1.0, 0], 10)
     )

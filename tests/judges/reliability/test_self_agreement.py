@@ -102,6 +102,19 @@ def test_a_judge_that_never_changes_has_no_noise() -> None:
     assert noise_note("f1", 0.001, found.noise("f1")) is None
 
 
+@pytest.mark.parametrize(("positive", "low"), [(1, None), (3, 0.4753), (15, 0.7730)])
+def test_kappa_without_a_change_is_as_certain_as_the_decisions_are_even(
+    positive: int, low: float | None
+) -> None:
+    """Thirty rows answered alike twice have Wilson's interval of 4q(1 - q) 30 rows on kappa's
+    range.
+    """
+    decisions: Said = [int(i < positive) for i in range(30)]
+    kappa = retest([table([0, 1] * 15, decisions)] * 2).kappa
+    assert kappa.value == 1.0
+    assert kappa.low == (None if low is None else pytest.approx(low, abs=1e-4))
+
+
 def test_what_cannot_be_measured_is_none_with_a_reason() -> None:
     """No common row, one decision throughout, an undefined metric: never NaN."""
     nothing = retest([table([1, 0], [1, None]), table([1, 0], [None, 0])])
