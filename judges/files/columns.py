@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from statistics import fmean
 
@@ -35,6 +36,9 @@ from .rows_in_memory import RowSource, kind_of
 
 _SHORT = 32
 """Characters of a value that may stand in many rows, such as a language."""
+_TEXTS_SHARED = 1024
+"""Longer texts, and names of columns, of which the last so many different ones are there once."""
+_NO_INPUTS: Mapping[str, str] = {}
 _INTEGER = re.compile(r"-?(0|[1-9]\d{0,17})", re.ASCII)
 _PADDED = re.compile(r"[+-]?0\d")
 _MOST_COLUMNS_FILLED = 1000
@@ -99,7 +103,7 @@ class Draft:
 
     at: int
     id: str
-    inputs: dict[str, str]
+    inputs: Mapping[str, str]
     label: float | None
     group: str
     aside: dict[str, Cell]
@@ -107,7 +111,7 @@ class Draft:
     probability: float
     """With which the row was drawn to be labelled."""
 
-    def row(self, inputs: dict[str, str], meta: dict[str, Cell]) -> Row:
+    def row(self, inputs: Mapping[str, str], meta: dict[str, Cell]) -> Row:
         """Return the row with these inputs and this metadata."""
         return Row(
             id=self.id,
@@ -170,6 +174,7 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
             skipped += 1
         else:
             drafts.append(read_draft(record, roles, by_id, group, problems))
+    _once.cache_clear()  # so that no text outlives its rows
     _name_doubled(drafts, problems)
     # A missing column is one mistake; that every row lacks it would be said ten times.
     if not roles.needed.keys() <= seen:
@@ -307,7 +312,7 @@ def read_draft(
         text = as_text(fields.get(column))
         if text is None:
             problems.add(at, f"field {column!r} is {_state(fields, column)}")
-        inputs[name] = text or ""
+        inputs[name] = _once(text or "")
     label = None
     try:
         label = _read_label(fields.get(roles.label), roles)
@@ -326,11 +331,13 @@ def read_draft(
     return Draft(
         at=at,
         id=row_id,
-        inputs=inputs,
+        inputs=inputs or _NO_INPUTS,
         label=label,
         group=(as_text(fields.get(group)) or "") if group else "",
         aside={name: fields.get(name) for name in roles.aside},
-        meta={name: _scalar(value) for name, value in fields.items() if name not in with_a_role},
+        meta={
+            _once(name): _scalar(value) for name, value in fields.items() if name not in with_a_role
+        },
         probability=_read_probability(fields.get(SAMPLING_PROBABILITY), at, problems),
     )
 
@@ -366,9 +373,16 @@ def as_text(value: Cell) -> str | None:
 
 
 def _scalar(value: Cell) -> Cell:
-    if type(value) is str and len(value) <= _SHORT:
-        return sys.intern(value)  # a value that stands in many rows is there once
+    if type(value) is str:
+        # A value that stands in many rows is there once.
+        return sys.intern(value) if len(value) <= _SHORT else _once(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@lru_cache(maxsize=_TEXTS_SHARED)
+def _once(text: str) -> str:
+    """Return the equal text that was read shortly before, else the text itself."""
+    return text
 
 
 def refuse_missing(

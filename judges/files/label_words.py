@@ -12,6 +12,7 @@ import math
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import cast
 
@@ -19,6 +20,8 @@ from .problems import shorten
 from .records import Cell
 from .small_file import read_our_yaml
 
+_NUMBERS_SHARED = 1024
+"""Numbers of which the last so many different ones are there once."""
 MISSING = frozenset(
     [
         *("", "nan", "<na>", "null", "none", "na", "n/a", "#n/a", "#nv", "#n/d"),
@@ -68,8 +71,14 @@ def folded(text: str) -> str:
 
 def number_of(text: str) -> float | None:
     """Return the number that a cell is; None for anything else, and beyond all numbers."""
-    number = float(text) if NUMBER.fullmatch(text) else math.nan
+    number = _float(text) if NUMBER.fullmatch(text) else math.nan
     return number if math.isfinite(number) else None
+
+
+@lru_cache(maxsize=_NUMBERS_SHARED)
+def _float(text: str) -> float:
+    """Return a number, the same object for a grade that stands in many rows."""
+    return float(text)
 
 
 class ColumnWords:
@@ -169,7 +178,7 @@ def read_grade(value: Cell, words: Mapping[str, float]) -> float | None:
     grade = words.get(text.casefold())
     if grade is None:
         if type(value) is int or (type(value) is float and math.isfinite(value)):
-            number = float(text)
+            number = _float(text)
             return number if math.isfinite(number) else None
         if text.casefold() in MISSING:
             return None

@@ -463,7 +463,7 @@ def map_notes(columns: VerdictColumns, name: str) -> Iterator[str]:
 def _row(draft: Draft) -> Row:
     """Build the row; texts under `inputs.` are its inputs, not columns to slice by."""
     if not any(name.startswith(INPUTS) for name in draft.meta):
-        return draft.row({}, draft.meta)
+        return draft.row(draft.inputs, draft.meta)
     inputs: dict[str, str] = {}
     meta: dict[str, Cell] = {}
     for name, value in draft.meta.items():

@@ -46,6 +46,22 @@ def pairs(*values: tuple[object, object]) -> list[dict[str, object]]:
     ]
 
 
+def test_what_many_rows_share_is_held_once(tmp_path: Path) -> None:
+    """A source of many rows, their grades and their missing inputs are one object each, and no text
+    is another's.
+    """
+    rows = [
+        {"id": f"r{i}", "source": f"source {i % 3} " * 9, "label": i % 2, "score": 1}
+        for i in range(12)
+    ]
+    judged = load(tmp_path, rows)
+    held = [row.meta["source"] for row in judged.dataset.rows]
+    assert held == [row["source"] for row in rows]
+    assert len({id(text) for text in held}) == 3
+    assert len({id(row.label) for row in judged.dataset.rows}) == 2
+    assert len({id(row.inputs) for row in judged.dataset.rows}) == 1
+
+
 @given(values=st.lists(st.floats(-100, 100), min_size=1))
 @settings(max_examples=100, deadline=None)
 def test_an_inferred_scale_spans_its_values(values: list[float]) -> None:
