@@ -225,8 +225,10 @@ def _guessed(roles: Roles, head: Sequence[Record]) -> GuessedColumns | None:
 def _refuse_misleading(path: RowSource, roles: Roles, head: Sequence[Record]) -> None:
     """Refuse a column of an input's name whose values are few and short, beside a likelier one."""
     guessed = _guessed(roles, head)
-    for name in roles.inputs.keys() - roles.named:
-        if guessed and (other := guessed.column_of(name)) not in ("", name):
+    for name, column in roles.inputs.items():
+        if not guessed or name in roles.named or column != name:
+            continue
+        if (other := guessed.column_of(name)) not in ("", name):
             message = f"the column {name!r} holds a few short values; {other!r} is more like it"
             raise UnclearColumnsError(path, message, guessed)
 
