@@ -13,7 +13,7 @@ from typing import cast
 from .small_file import read_our_yaml
 
 _TEXTS = ("source", "question", "answer", "reference")
-_MISSPELT = 0.85
+_MISSPELT = 0.75
 """Likeness from which another name is taken for a slip."""
 _WORD = re.compile("\\d+|[\u3040-\u9fff]+|[^\\W\\d_\u3040-\u9fff]+")
 """A number, a word, or characters of Chinese or Japanese."""
