@@ -88,7 +88,7 @@ def _read(path: Path) -> Mapping[str, ModelTest]:
         return _TESTS.validate_json(read_small(path, limit=_MOST_BYTES))
     except FileNotFoundError:
         return {}
-    except (OSError, ValidationError) as error:
+    except ValidationError as error:
         raise InputError(
             f"{path} cannot be read: {error}", hint="remove it; `models test` makes it anew"
         ) from None
