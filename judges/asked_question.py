@@ -16,7 +16,7 @@ import yaml
 
 from .errors import InputError
 from .models.model import Completion, Message, Request
-from .models.question import DecisionApi, Option, Question, State, question_request
+from .models.question import INTERFACES, DecisionApi, Option, Question, State, question_request
 from .prompt import CRITERIA_PLACE, PLACEHOLDER, JudgePrompt, TextDumper, render
 from .reply import answer_of
 from .rows import Row
@@ -45,6 +45,11 @@ class AskedQuestion:
     order: tuple[int, ...] = ()
     """Which of the judge's options stands at each place of it."""
 
+    @property
+    def by_name(self) -> bool:
+        """Whether the inputs go by name, and not as the filled template."""
+        return INTERFACES[self.api].by_name
+
     @cached_property
     def question(self) -> Question:
         """What is asked; the same for every row."""
@@ -70,7 +75,7 @@ class AskedQuestion:
         prompt, criteria = self.prompt, self.prompt.criteria.strip()
         before, placed, after = prompt.system.strip().partition(CRITERIA_PLACE)
         sections = [before + criteria + after] if placed else [before, criteria]
-        if self.api == "systemone" or self.state_inputs:
+        if self.by_name or self.state_inputs:
             fields = ", ".join(f"`{name}`" for name in prompt.inputs)
             sections.append(f"What is to be judged stands in the state: {fields}.")
         return "\n\n".join(section for section in sections if section)
@@ -100,9 +105,9 @@ class AskedQuestion:
         self.prompt.require_inputs(row)
         cases = self.prompt.shown_cases.text(row) if self.prompt.cases is not None else ""
         inputs = {name: row.inputs[name] for name in self.state_inputs or self.prompt.inputs}
-        if self.state_inputs and self.api != "systemone":
+        if self.state_inputs and not self.by_name:
             return "\n\n".join(f"{name}:\n{text}" for name, text in inputs.items())
-        if self.api == "systemone":
+        if self.by_name:
             return {CASES: cases, **inputs} if cases else inputs
         return cases + render(self.prompt.template, row.inputs, salt="")
 
@@ -155,9 +160,8 @@ class AskedQuestion:
     def left_out(self) -> tuple[str, ...]:
         """What of the judge is not sent, in words."""
         prompt, fields = self.prompt, self.prompt.reply_fields
-        by_name = self.api == "systemone"
         parts = {
-            "the template's words beside its fields": by_name
+            "the template's words beside its fields": self.by_name
             and PLACEHOLDER.sub("", prompt.template).strip(),
             "the form of the reply": prompt.reply or prompt.reply_schema,
             "reasons and stated confidence": fields["text"] or fields["confidence"],

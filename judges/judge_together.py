@@ -50,8 +50,7 @@ def judge_together(
         raise InputError(
             "a judge that shows decided cases has a state of its own", hint="bench it alone"
         )
-    by_name = client.settings.api == "systemone"
-    if len({one.inputs if by_name else one.template for one in prompts}) > 1:
+    if len({one.prompt.inputs if one.by_name else one.prompt.template for one in questions}) > 1:
         inputs = tuple(dict.fromkeys(name for prompt in prompts for name in prompt.inputs))
         questions = [replace(one, state_inputs=inputs) for one in questions]
     for row in dataset.rows:

@@ -17,8 +17,8 @@ from .rates import RateLimits, read_seconds
 from .recorded import Recorded
 from .response_body import BodyReader, body_of
 from .settings import ANSWERING, OMIT, ModelSettings
+from .shared_exchange import ask_together
 from .speed import Speed
-from .together import ask_together
 from .tokens import approximate_tokens, count_tokens, estimate_tokens
 from .wire import read_answering_fault, read_completion, read_fault, read_retry_after
 

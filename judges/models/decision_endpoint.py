@@ -6,10 +6,10 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from ..errors import ModelError
-from .decision_wire import PATHS, read_together, split_answers, wire_body
+from .decision_wire import read_together, split_answers, wire_body
 from .endpoint import Endpoint
 from .model import Completion, Request
-from .question import SERVICES, DecisionApi, read_request
+from .question import INTERFACES, DecisionApi, read_request
 
 
 class DecisionEndpoint(Endpoint):
@@ -28,9 +28,9 @@ class DecisionEndpoint(Endpoint):
         path: str | None = None,
         **address: Any,  # Any: as `Endpoint` types them
     ) -> None:
-        super().__init__(path=PATHS[api] if path is None else path, **address)
+        super().__init__(path=INTERFACES[api].path if path is None else path, **address)
         self._api: DecisionApi = api
-        who = "; ".join(f"{name}: {services}" for name, services in SERVICES.items())
+        who = "; ".join(f"{name}: {one.services}" for name, one in INTERFACES.items())
         self._hint = (
             f"check the model's name, base URL, path ({self._at.path}) and api, {api} ({who})"
         )

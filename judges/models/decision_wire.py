@@ -16,14 +16,9 @@ import orjson
 from ..distribution_reading import distribution_of, type_of
 from ..errors import ModelError
 from .model import Completion
-from .question import DecisionApi, Option, Question, State
+from .question import INTERFACES, DecisionApi, Option, Question, State
 from .wire import MAX_TEXT, read_body, read_usage
 
-PATHS: Mapping[DecisionApi, str] = {
-    "decisions": "/decisions",
-    "systemone": "/systemone",
-    "sglang": "/decisions",
-}
 _NAMES: Mapping[DecisionApi, Mapping[str, str]] = {
     "decisions": {one: one for one in ("name", "instructions", "choices", "value")},
     "sglang": {"name": "id", "instructions": "question", "choices": "options", "value": "name"},
@@ -42,10 +37,11 @@ Json = dict[str, Any]  # Any: JSON as the endpoint defines it
 def wire_body(api: DecisionApi, model: str, questions: Sequence[Question], state: State) -> Json:
     """Return what is sent; the questions are `q0`, `q1` and so on, which no model is shown."""
     named = [(f"q{number}", question) for number, question in enumerate(questions)]
-    body: Json = {"model": model, "state" if api == "systemone" else "input": state}
-    if api == "systemone":
-        return body | {"questions": {name: _system_one(question) for name, question in named}}
-    return body | {"questions": [_listed(api, name, question) for name, question in named]}
+    if INTERFACES[api].by_name:
+        by_name = {name: _system_one(question) for name, question in named}
+        return {"model": model, "state": state, "questions": by_name}
+    listed = [_listed(api, name, question) for name, question in named]
+    return {"model": model, "input": state, "questions": listed}
 
 
 def _system_one(question: Question) -> Json:
@@ -67,7 +63,7 @@ def _listed(api: DecisionApi, name: str, question: Question) -> Json:
     body[names["instructions"]] = _with_meanings(question)
     if question.kind == "choice":
         body[names["choices"]] = [_described(names["value"], one) for one in question.options]
-    elif question.kind == "score" and api == "decisions":
+    elif question.kind == "score" and INTERFACES[api].names_levels:
         body["levels"] = [_described("label", one) for one in question.options]
     elif question.kind == "score":
         body["levels"] = [one.meaning or one.name for one in question.options]

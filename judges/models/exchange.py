@@ -34,7 +34,7 @@ from .exchange_folder import (
 from .ladder import changed, may_mean_a_parameter
 from .model import Completion, Request
 from .retries import given_up
-from .together import GROUP
+from .shared_exchange import GROUP
 
 if TYPE_CHECKING:
     from .batch_queue import BatchQueue

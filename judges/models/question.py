@@ -23,19 +23,35 @@ path does not tell it, so that it is a setting of the model."""
 QuestionKind = Literal["yes_no", "score", "choice"]
 
 FEWEST, MOST_LEVELS = 2, 10
-MOST_OPTIONS: Mapping[DecisionApi, int] = {"decisions": 255, "systemone": 255, "sglang": 26}
-"""Options of a choice that each interface takes."""
-SERVICES: Mapping[DecisionApi, str] = {
-    "decisions": "OpenAI, LiteLLM",
-    "systemone": "TypeSafe (Jev), Perplexity, Cloudflare, vLLM",
-    "sglang": "SGLang",
-}
-"""Who takes each."""
 REPLY_TOKENS = 16
 """Tokens that are reserved for an answer; most services bill none."""
 
 State = str | Mapping[str, str]
 """What is judged: one text, or texts by name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interface:
+    """What else of an interface is its own than the bodies; those are in `decision_wire.py`."""
+
+    services: str
+    """Who takes it."""
+    path: str
+    most_options: int = 255
+    """Of a choice."""
+    by_name: bool = False
+    """Whether the state and the questions go by name; else the state is one text."""
+    names_levels: bool = False
+    """Whether the levels of a score are sent with their names."""
+
+
+INTERFACES: Mapping[DecisionApi, Interface] = {
+    "decisions": Interface(services="OpenAI, LiteLLM", path="/decisions", names_levels=True),
+    "systemone": Interface(
+        services="TypeSafe (Jev), Perplexity, Cloudflare, vLLM", path="/systemone", by_name=True
+    ),
+    "sglang": Interface(services="SGLang", path="/decisions", most_options=26),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +85,7 @@ class Question:
         Raises:
             InputError: It takes fewer, or more.
         """
-        most = MOST_OPTIONS[api] if self.kind == "choice" else MOST_LEVELS
+        most = INTERFACES[api].most_options if self.kind == "choice" else MOST_LEVELS
         if not FEWEST <= len(self.options) <= most:
             raise InputError(
                 f"a {self.kind} question has {FEWEST} to {most} answers, not {len(self.options):,}",

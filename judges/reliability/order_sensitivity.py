@@ -20,7 +20,7 @@ from ..metrics.delta import SIGNED, mean_over_rows
 from ..metrics.estimate import Estimate
 from ..models.client import Client
 from ..models.counters import Progress
-from ..models.question import Option
+from ..models.question import INTERFACES, Option
 from ..prompt import JudgePrompt
 from ..rows import Dataset
 from ..scale import DecisionRule
@@ -139,7 +139,7 @@ def variants(original: AskedQuestion) -> dict[str, AskedQuestion]:
     for name, order in orders.items():
         options = tuple(question.options[place] for place in order)
         varied[name] = replace(original, varied=replace(question, options=options), order=order)
-    if question.kind == "choice" or original.api == "decisions":
+    if question.kind == "choice" or INTERFACES[original.api].names_levels:
         options = tuple(
             Option(f"{ascii_uppercase[i % 26]}{i // 26 or ''}", option.meaning or option.name)
             for i, option in enumerate(question.options)

@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..models.decision_wire import PATHS
-from ..models.question import DecisionApi, Question, State
+from ..models.question import INTERFACES, DecisionApi, Question, State
 from ..models.tokens import approximate_tokens
 from . import decisions
 from .chat import RefusedError, json_response, read_body
@@ -67,7 +66,7 @@ class DecisionService:
         from starlette.applications import Starlette
         from starlette.routing import Route
 
-        path = path or f"/v1{PATHS[self.api]}"
+        path = path or f"/v1{INTERFACES[self.api].path}"
         return Starlette(
             routes=[
                 Route(path, self._post, methods=["POST"]),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from ...judges.models.question import DecisionApi
 from ..terminal import answer, say, say_json, say_table, say_word_diff
 from .decorators import reads_workspace, takes
 from .help import Group
@@ -13,7 +14,6 @@ from .judges_add import add
 from .judges_cases import cases
 
 if TYPE_CHECKING:
-    from ...judges.models.question import DecisionApi
     from ..store.workspace import Workspace
 
 LISTS = """\
@@ -90,7 +90,7 @@ def _list_versions(judge: str, workspace: Workspace, *, as_json: bool) -> None:
     "api",
     "decisions",
     "With --as question: the model's interface.",
-    choices=("decisions", "systemone", "sglang"),
+    choices=get_args(DecisionApi),
 )
 @reads_workspace
 def show(

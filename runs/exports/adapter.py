@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from ...judges import JudgePrompt, OutputScale, Row
 from ...judges.asked_question import AskedQuestion
-from ...judges.models.decision_wire import PATHS, wire_body
-from ...judges.models.question import DecisionApi
+from ...judges.models.decision_wire import wire_body
+from ...judges.models.question import INTERFACES, DecisionApi
 from .carried_cases import cases_body, chooser_files
 from .source_text import comment_text, json_text
 from .stored_prompts import PROMPT, STORED
@@ -80,7 +80,7 @@ class Adapter:
             "first": example_row(*prompt.inputs[:-1]) if prompt.inputs[1:] else "",
             "last": prompt.inputs[-1],
             "chooses": chooses,
-            "path": "" if context.api is None else PATHS[context.api],
+            "path": "" if context.api is None else INTERFACES[context.api].path,
             "version": prompt.version,
             "origin": comment_text(context.origin),
         }
@@ -199,7 +199,8 @@ def _question_body(prompt: JudgePrompt, api: DecisionApi) -> dict[str, Any]:  # 
     question = asked.question
     return {
         "api": api,
-        "path": PATHS[api],
+        "path": INTERFACES[api].path,
+        "by_name": asked.by_name,
         "kind": question.kind,
         "names": [option.name for option in question.options],
         "good": list(asked.good),

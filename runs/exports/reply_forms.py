@@ -18,8 +18,8 @@ import yaml
 
 from ...judges import JudgePrompt
 from ...judges.asked_question import AskedQuestion
-from ...judges.models.question import Option
-from ...judges.simulated.decisions import write_answer
+from ...judges.models.decision_wire import wire_body
+from ...judges.simulated.decisions import read_decision, write_answer, write_answers
 from .target import ExportContext
 
 MAX_GRADES = 11
@@ -93,14 +93,13 @@ class FormOfAnswer:
 
     name: str
     """What a report calls it."""
-    answers: Any  # Any: JSON
+    decision: dict[str, Any]  # Any: JSON
     reply: FormOfReply | None = None
     """What the slow model of a cascade says, in the same body."""
 
     def body(self) -> dict[str, Any]:  # Any: JSON
         """Return the reply of the endpoint."""
-        body = {"model": "loopback", "answers": self.answers, "usage": {"input_tokens": 1}}
-        return body if self.reply is None else body | self.reply.body()
+        return self.decision | ({} if self.reply is None else self.reply.body())
 
 
 def answer_forms(context: ExportContext) -> list[FormOfAnswer]:
@@ -108,33 +107,28 @@ def answer_forms(context: ExportContext) -> list[FormOfAnswer]:
     assert context.api is not None
     api = context.api
     asked = AskedQuestion(prompt=context.prompt, api=api)
-    question = asked.question
-    count, names = len(question.options), [option.name for option in question.options]
-    if question.kind == "yes_no":
-        names = ["no", "yes"]
-    elif question.kind == "score" and api != "decisions":
-        names = [str(level) for level in range(count)]
-    question = replace(question, options=tuple(map(Option, names)))
+    _, [(_, question)] = read_decision(api, wire_body(api, "loopback", [asked.question], ""))
+    count = len(question.options)
+
+    def answering(name: str, *answers: dict[str, Any]) -> FormOfAnswer:  # Any: JSON
+        named = [("q0", answer) for answer in answers]
+        return FormOfAnswer(name=name, decision=write_answers(api, "loopback", named, 1))
 
     def answered(name: str, shares: Sequence[float]) -> FormOfAnswer:
-        answer = write_answer(api, question, shares, shares)
-        answers = [{**answer, "name": "q0"}] if api == "decisions" else {"q0": answer}
-        return FormOfAnswer(name=name, answers=answers)
+        return answering(name, write_answer(api, question, shares, shares))
 
     sure = [
         [0.8 if number == top else 0.2 / (count - 1) for number in range(count)]
         for top in range(count)
     ]
-    none: Any = [] if api == "decisions" else {}  # Any: JSON
-    refusal = {"type": "refusal", "name": "q0"}
     forms = [
         *(answered(f"grade {top}", shares) for top, shares in enumerate(sure)),
         answered("an even split", [1 / count] * count),
         answered("a sum of .99", [share * 0.99 for share in sure[-1]]),
         answered("a sum of 1.2", [share * 1.2 for share in sure[0]]),
         answered("a probability of 1.7", [1.7] * count),
-        FormOfAnswer(name=CUT, answers=[refusal] if api == "decisions" else {"q0": refusal}),
-        FormOfAnswer(name="no answer", answers=none),
+        answering(CUT, {"type": "refusal"}),
+        answering("no answer"),
     ]
     slow = context.slow
     if slow is None:

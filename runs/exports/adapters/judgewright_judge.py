@@ -179,11 +179,10 @@ class Judge:
     def question(self, model: str, row: Mapping[str, str]) -> dict[str, Any]:
         """Return the body that asks a decision model about a row."""
         assert self._question is not None, "the judge was exported for chat models"
-        state: str | dict[str, str] = self._filled(row, salt="")
-        name = "input"
-        if self._question["api"] == "systemone":
-            name, state = "state", {name: row[name] for name in self.inputs}
-        return {"model": model, name: state, "questions": self._question["questions"]}
+        body = {"model": model, "questions": self._question["questions"]}
+        if self._question["by_name"]:
+            return {**body, "state": {name: row[name] for name in self.inputs}}
+        return {**body, "input": self._filled(row, salt="")}
 
     def _ask_question(
         self, question: Mapping[str, Any], client: Any, model: str, row: Mapping[str, str]
