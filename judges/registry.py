@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
@@ -272,8 +273,8 @@ class Registry:
         return fitted
 
     def keep_rule(self, prompt: JudgePrompt, fitted: KeptRule) -> Path:
-        """Write a fitted rule beside its prompt, in place of an earlier one; a new prompt is
-        registered with it.
+        """Write a fitted rule beside its prompt, in place of an earlier one, which stays as
+        `VERSION.RULE.rule.yaml`; a new prompt is registered with it.
 
         Raises:
             PromptError: The rule was fitted for another version of the prompt or another threshold
@@ -285,7 +286,14 @@ class Registry:
         if prompt.version not in {other.version for other in versions}:
             self.keep(prompt, current=False)
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{prompt.version}{_RULE if fitted.api is None else _CUT}"
+        ending = _RULE if fitted.api is None else _CUT
+        path = folder / f"{prompt.version}{ending}"
+        # What cannot be read is replaced: that is what its error says to do.
+        with suppress(PromptError):
+            earlier = read_rule(path)
+            if earlier.rule != fitted.rule:
+                aside = folder / f"{prompt.version}.{earlier.rule.version}{ending}"
+                write_beside(aside, earlier.to_yaml())
         write_beside(path, fitted.to_yaml())
         return path
 

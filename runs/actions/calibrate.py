@@ -4,6 +4,7 @@ it.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from ...judges import (
     JudgedDataset,
     JudgePrompt,
     JudgeSettings,
+    PromptError,
     Shares,
     judge,
 )
@@ -68,6 +70,8 @@ class CalibrationRun:
     kept: KeptRule
     path: Path
     """The rule's file."""
+    replaced: KeptRule | None
+    """The other rule that the version had, which stays beside it."""
     shares: Shares
     notes: tuple[str, ...]
     """On the split."""
@@ -107,6 +111,7 @@ class CalibrationRun:
                 "after": as_json(after),
             },
             "path": str(self.path),
+            "replaced": None if self.replaced is None else self.replaced.rule.to_json(),
             "calls": self.stats.calls,
             "cost": self.stats.cost if self.stats.price_known else None,
         }
@@ -185,6 +190,7 @@ def run_calibration(
             api=client.settings.api,
             build=judged.build,
         )
+        replaced = _other_rule(workspace, prompt, rule)
         path = workspace.registry.keep_rule(prompt, rule)
         if wanted is not None and slow is not None:
             alone = _judge_all(prompt, rows, slow, replace(settings, confidence="ask"), watch)
@@ -197,6 +203,7 @@ def run_calibration(
         calibrated=calibrated,
         kept=rule,
         path=path,
+        replaced=replaced,
         shares=parts.shares,
         notes=notes,
         stats=client.stats,
@@ -217,6 +224,14 @@ def _judge_all(
         )
     require_answers(judged.answers)
     return judged
+
+
+def _other_rule(workspace: Workspace, prompt: JudgePrompt, new: KeptRule) -> KeptRule | None:
+    """Return the rule that a new one takes the place of; None where it says the same."""
+    with suppress(PromptError):
+        old = workspace.registry.kept_rule(prompt, decides=new.api is not None)
+        return None if old is None or old.rule == new.rule else old
+    return None
 
 
 def _keep_cascade(

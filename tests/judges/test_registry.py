@@ -114,8 +114,18 @@ def test_a_rule_stands_beside_its_version_and_is_not_taken_for_a_prompt(tmp_path
         child.version,
     ]
     assert Registry(tmp_path).get("groundedness") == child
-    registry.keep_rule(SHIPPED, fitted(rule=DecisionRule(threshold=3)))
-    assert registry.rule(SHIPPED) == DecisionRule(threshold=3)
+
+
+def test_a_rule_that_another_replaces_stays_beside_it(tmp_path: Path) -> None:
+    """Under the version of the rule, which decides nothing there; the same rule leaves one file."""
+    registry, other = Registry(tmp_path), DecisionRule(threshold=3)
+    path = registry.keep_rule(SHIPPED, fitted())
+    for _ in range(2):
+        registry.keep_rule(SHIPPED, fitted(rule=other))
+    assert registry.rule(SHIPPED) == other
+    earlier = path.with_name(f"{SHIPPED.version}.{fitted().rule.version}.rule.yaml")
+    assert read_rule(earlier) == fitted()
+    assert set(path.parent.iterdir()) == {path, earlier}
 
 
 def test_a_rule_of_a_judge_from_elsewhere_brings_the_prompt_with_it(tmp_path: Path) -> None:

@@ -239,6 +239,22 @@ def test_calibrate_says_where_the_slow_model_decides(
     assert "which has no cut of its own" in err
 
 
+def test_calibrate_says_which_cut_another_takes_the_place_of(
+    server: CascadeServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its threshold, and that it stays beside the new one; the same cut replaces nothing."""
+    write_rows(Path("rows.jsonl"), easy_and_hard(300))
+    _, out, _ = run(capsys, *CHOOSE[:-2], "--metric", "recall", "--json")
+    first = json.loads(out)
+    assert first["replaced"] is None
+    code, out, err = run(capsys, *CHOOSE, "--cost", "0.05")
+    assert code == 0, err
+    old = first["rule"]["threshold"]
+    assert f"it takes the place of rule {first['rule']['version']}, positive at {old:g}" in out
+    assert len(list(Path("prompts/groundedness").glob(f"*.{first['rule']['version']}.*"))) == 1
+    assert "takes the place" not in run(capsys, *CHOOSE, "--cost", "0.05")[1]
+
+
 def test_the_gate_decides_a_cascade_against_either_judge(
     server: CascadeServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
