@@ -5,7 +5,7 @@ files, or an accepted prompt and its parent again on another model.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from ...judges import (
     Verdict,
     load_prompt,
 )
+from ...judges.asked_question import verdict_scale
 from ...judges.files import load_as_said
 from ...judges.models import ModelSettings
 from ...judges.splits import SEALED
@@ -166,11 +167,12 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateM
     if not terms.allow_opened:
         dataset = _holdout_of(workspace, dataset)
     empty = replace(dataset, rows=())
+    decides = model.environment.settings(options.model).api is not None
     for prompt in (before, after):
         settings = RunSettings(
             judge=JudgeSettings(confidence=model.confidence),
             claims=model.claims,
-            decides=model.environment.settings(options.model).api is not None,
+            decides=decides,
         )
         require_probability(prompt, terms.objective, settings)
     terms.require_fit(
@@ -190,11 +192,7 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateM
     for name in {one.cascade.model for one in (before, after) if one.cascade is not None}:
         question[f"slow {name}"] = model.environment.settings(name).answering()
     notes = [*dataset.notes, *filter(None, (evidence.note,)), *hidden_notes(before, after)]
-    for one in (before, after):
-        rule = two.rules.get(one.version)
-        if rule is not None:
-            by = f"the kept rule {rule.version}: positive at {rule.threshold:g}"
-            notes.append(f"{named(one)} is decided by {by}")
+    notes += _say_rules(two, decides=decides)
     sent_by: dict[str, str] = {}
     if isinstance(options, JudgeModelOptions):
         check_engine(options)
@@ -209,6 +207,26 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateM
     keep_banks(workspace, before, after)
     config = {"question": question, "model": options.model, **two.to_json(), **sent_by}
     return answer_once(workspace, "gate", config, duel.about(notes), answer)
+
+
+def _say_rules(two: TwoJudges, *, decides: bool) -> Iterator[str]:
+    """Say what decides for either prompt where that is not its own threshold.
+
+    Args:
+        two: The prompts and the rules that are kept for them.
+        decides: Whether a decision model answers, whose probabilities are cut.
+    """
+    for one in (two.before, two.after):
+        rule = two.rules.get(one.version)
+        if rule is not None:
+            by = f"the kept rule {rule.version}: positive at {rule.threshold:g}"
+            yield f"{named(one)} is decided by {by}"
+        elif decides and one.scale.kind != "choice":
+            cut = verdict_scale(one.scale).threshold
+            yield (
+                f"{named(one)} has no chosen cut, and is positive from a probability of {cut:g} on;"
+                " `judgewright calibrate` chooses one"
+            )
 
 
 def _seal(workspace: Workspace, run_id: str, holdout: Dataset, terms: Terms) -> None:

@@ -105,3 +105,26 @@ def test_a_kept_cut_is_gated_against_a_half_by_two_verdict_files(
     assert code == 0, err
     target = json.loads(out)["decision"]["target"]
     assert target["low"] <= f1_at(CUT) - f1_at(0.5) <= target["high"]
+
+
+def test_a_gate_says_where_a_prompt_without_a_cut_is_decided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """At a half, where a kept cut of the other side names its own threshold."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("JUDGEWRIGHT_MODELS", str(tmp_path / "models.yaml"))
+    registry = Registry(tmp_path / "prompts")
+    shipped = registry.get("groundedness")
+    shipped.edited(criteria="Be strict.").write(Path("mine.yaml"))
+    for name, dataset in (("rows", drawn_rows(600, 1)), ("holdout", drawn_rows(60, 2, ids="h"))):
+        lines = ({"id": row.id, "label": row.label, **row.inputs} for row in dataset.rows)
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with served(said, tmp_path):
+        asked = ("--model", "planted")
+        assert run(capsys, "calibrate", "groundedness", "rows.jsonl", *asked)[0] == 0
+        gate = ("gate", "groundedness", "mine.yaml", "holdout.jsonl", *asked, "--target", "f1")
+        _, out, err = run(capsys, *gate)
+    cut = registry.kept_rule(shipped, decides=True)
+    assert cut is not None, err
+    assert f"is decided by the kept rule {cut.rule.version}: positive at" in out
+    assert "has no chosen cut, and is positive from a probability of 0.5 on" in out
