@@ -104,6 +104,10 @@ RETIRED = {
     "data import --seed": "import all; what is drawn is drawn the same each time",
     "loss write --label-scale": "leave it out; a loss is tried on the judge's grades",
     "loss check --label-scale": "leave it out; a loss is tried on the judge's grades",
+    **{
+        f"models test {name}": "type `bench JUDGE ROWS --limit 20 --model NAME`"
+        for name in ("--rows", "--judge", "--limit", "--max-tokens")
+    },
     "demo --open": "type `judgewright review --workspace demo --open`",
     "runs show --format jsonl": "type `runs show RUN --json`, or `runs show RUN --flips --json`",
 }

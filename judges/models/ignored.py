@@ -2,8 +2,7 @@
 ignores.
 
 A refused parameter is an error of the endpoint, and is left out from then on
-(`Completion.dropped`); an ignored one is silent. Temperature and seed show only in several replies:
-`judgewright models test`.
+(`Completion.dropped`); an ignored one is silent.
 """
 
 from __future__ import annotations

@@ -119,8 +119,8 @@ def outage(error: ModelError) -> ModelError:
     )
     if not error.retryable:
         resume = (
-            "`judgewright models test NAME` says what the endpoint takes; nothing was answered"
-            " so far"
+            "`judgewright models test NAME` asks one question and shows the answer; nothing was"
+            " answered so far"
         )
     return ModelError(message, status=error.status, fatal=True, hint=error.hint or resume)
 
@@ -192,9 +192,8 @@ def not_read(unreadable: int, replies: int, last: Completion, why: str) -> Model
         status=200,
         fatal=True,
         hint=(
-            "see with `models test` whether the model takes a JSON schema; where it answers in"
-            " words, say in the judge where its verdict stands (reply, reply_mark);"
-            " --max-unreadable 20 asks about all rows all the same, and reads the replies so far"
-            " again, unpaid"
+            "where it answers in words, say in the judge where its verdict stands (reply,"
+            " reply_mark); --max-unreadable 20 asks about all rows all the same, and reads the"
+            " replies so far again, unpaid"
         ),
     )

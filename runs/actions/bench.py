@@ -44,7 +44,6 @@ from ..config.environment import Environment
 from ..store.banks import hidden_notes, hide_sealed, keep_banks
 from ..store.bench_config import BenchConfig, BenchSource
 from ..store.journal import RunJournal
-from ..store.model_tests import find_test
 from ..store.run_clients import start_run_client
 from ..store.sealed_rows import (
     ReadRows,
@@ -220,9 +219,6 @@ def run_bench(
             notes += kept_rule.caveats(
                 model=first.model, confidence=options.confidence, build=first.build
             )
-        test = find_test(workspace, client.model)
-        if test is not None and (note := test.note(confidence=options.confidence)):
-            notes.append(note)
         result = _result(
             workspace,
             rounds,

@@ -35,7 +35,6 @@ from ..config.command_options import Via
 from ..config.environment import SIMULATED, Allowance, Environment, open_model, parse_budget
 from ..store.banks import rows_seen
 from ..store.calls import CallStore
-from ..store.model_tests import find_test
 from ..store.run_config import RunConfig, show_cases
 from ..store.sides import sides_beside
 from ..store.workspace import Workspace
@@ -150,7 +149,7 @@ def plan_run(workspace: Workspace, config: RunConfig, environment: Environment) 
         notes=(
             *_notes(planned),
             *_case_notes(rates),
-            *_settings_notes(workspace, named, config.confidence),
+            *_settings_notes(workspace, named),
             *_unused_notes(config, environment),
         ),
     )
@@ -360,12 +359,8 @@ def _weigh_budget(allowance: Allowance, *, tokens: Span, money: Span) -> str:
     return ""
 
 
-def _settings_notes(
-    workspace: Workspace, models: Mapping[str, Model], confidence: str
-) -> list[str]:
-    """Say which settings the endpoints refuse or ignore, as the workspace's calls and tests
-    show.
-    """
+def _settings_notes(workspace: Workspace, models: Mapping[str, Model]) -> list[str]:
+    """Say which settings the endpoints refuse or ignore, as the workspace's calls show."""
     notes: list[str] = []
     for name, model in models.items():
         if name == SIMULATED:
@@ -375,13 +370,9 @@ def _settings_notes(
             calls = CallStore(workspace.database, "").recent(
                 endpoint=model.endpoint, model=model.name
             )
-        test = find_test(workspace, model)
-        if test is not None and (note := test.note(confidence=confidence)):
-            notes.append(f"{name}: {note}")
-        if not calls and test is None:
+        if not calls:
             notes.append(
-                f"{name!r} was not asked here yet: `judgewright models test {name}` says what it"
-                " honours"
+                f"{name!r} was not asked here yet: `judgewright models test {name}` asks it once"
             )
         if seconds := [reply.latency for _, reply in calls if reply.latency > 0]:
             took = f"{median(seconds):.2g} s each (median)"

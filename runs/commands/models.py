@@ -1,6 +1,4 @@
-"""`judgewright models`: the models that have names, their settings, and what their endpoints
-honour.
-"""
+"""`judgewright models`: the models that have names, their settings, and one question to each."""
 
 from __future__ import annotations
 
@@ -8,16 +6,14 @@ import contextlib
 import json
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
 
 from ...judges.errors import InputError
 from ...judges.models.question import DecisionApi
-from ..config.command_options import RoleOptions, RowOptions
 from ..terminal import answer, inline, say, say_json, say_table
-from .decorators import json_option, options_of, reads_workspace, takes
+from .decorators import json_option, reads_workspace, takes
 from .help import Group
 from .model_access import asking_environment
 
@@ -147,63 +143,20 @@ def add(
     answer({"name": entry.name, "path": str(file), "fields": fields}, text, as_json=as_json)
 
 
-@models.command(
-    epilog="Example:  judgewright models test fast --rows rows.jsonl --judge groundedness"
-)
+@models.command(epilog="Example:  judgewright models test fast")
 @click.argument("name")
-@takes("rows", None, "Ask about this file's first rows.", kind="path")
-@takes("judge", "groundedness", "The judge that is asked about the rows.")
-@takes("limit", 6, "Ask about so many rows.", low=1, high=200)
-@takes("max_tokens", None, "Tokens of one verdict.", kind="integer", low=1)
-@options_of(roles=RoleOptions)
 @reads_workspace
-def test(
-    name: str,
-    rows: Path | None,
-    judge: str,
-    limit: int,
-    max_tokens: int | None,
-    roles: RoleOptions,
-    workspace: Workspace,
-    as_json: bool,
-) -> None:
-    """Ask NAME a few small things, and say which settings its endpoint honours, how fast it is and
-    what it costs.
+def test(name: str, workspace: Workspace, as_json: bool) -> None:
+    """Ask NAME one question about a built-in row, and say what came back, how fast, and for how
+    much.
 
-    It sends about twenty requests. Without --rows they are about built-in rows, which are made up.
-    NAME is what --model takes; NAME@URL works too. No reply is recorded; what is ignored is kept in
-    the workspace, if there is one, for plan and bench.
+    NAME is what --model takes; NAME@URL works too. The reply is not recorded.
     """
-    from ...judges import JudgeSettings
-    from ...judges.files.rows_in_memory import rows_in_memory
-    from ..actions.check_model import check_model
-    from ..demo import demo_rows
+    from ..actions.try_model import try_model
     from ..reports.printing import say_template
-    from ..store.bench_config import read_rows
-    from ..store.model_tests import keep_test
 
-    prompt = workspace.registry.get(judge)
-    source = rows or rows_in_memory(demo_rows(documents=3), name="the built-in rows")
-    reading = RowOptions(**vars(roles), limit=limit, skip_incomplete=True)
-    dataset = read_rows(prompt, source, reading)
-    environment = asking_environment(workspace.root, name)
-    tell = partial(say, to_stderr=True) if not as_json else lambda line: None
-    report = check_model(
-        name, environment, prompt, dataset, judge=JudgeSettings(max_tokens=max_tokens), tell=tell
-    )
-    ignored = [check.setting for check in report.checks if check.outcome == "ignored"]
-    why_not = "there is no workspace here yet"
-    try:
-        is_stored = keep_test(
-            workspace, model=report.model, endpoint=report.base_url, ignored=ignored
-        )
-    except OSError as error:
-        is_stored, why_not = False, str(error)
-    if not is_stored:
-        say(f"what it found is not kept for plan and bench: {inline(why_not)}", to_stderr=True)
-    checks = [(check.setting, check.outcome, check.reason) for check in report.checks]
-    text = partial(say_template, "model_test", report=report, judge=judge, checks=checks)
-    answer(report, text, as_json=as_json)
+    trial = try_model(name, asking_environment(workspace.root, name))
+    answer(trial, partial(say_template, "model_test", trial=trial), as_json=as_json)
 
 
 @models.command(

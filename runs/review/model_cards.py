@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from ...judges import JudgewrightError
 from ...judges.models import Prices
-from ..actions.check_model import ModelTrial, try_model
 from ..actions.describe_models import ModelDescription, describe_model
+from ..actions.try_model import ModelTrial, try_model
 from ..config.environment import SIMULATED, Environment
 from .errors import words_of
 
