@@ -7,7 +7,7 @@ import sys
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,12 +18,9 @@ from ..store.jobs import Job, JobQueue
 from ..store.journal import RunRecord, get_run
 from ..terminal import answer, inline, progress_on_stderr, say, say_json, say_table, simulated_mark
 from .decorators import (
-    PlaceType,
     elsewhere,
-    json_option,
     named_run,
     no_wait_option,
-    open_workspace,
     reads_workspace,
     takes,
     writes_workspace,
@@ -34,7 +31,6 @@ from .optimize import finish, tell
 from .output_paths import OutFolder
 
 if TYPE_CHECKING:
-    from ..config.place import ServerAddress
     from ..reports.run_table import RunLine
     from ..store.workspace import Workspace
 
@@ -401,31 +397,6 @@ def work(workspace: Workspace, as_json: bool) -> None:
     if as_json or not worked:
         text = "nothing waits, or another process works this queue"
         answer({"worked": worked}, text, as_json=as_json)
-
-
-@runs.command(epilog="Example:  judgewright runs merge . postgresql://judge@db.example.org/judging")
-@click.argument("source", type=PlaceType())
-@click.argument("target", type=PlaceType())
-@json_option
-def merge(source: Path | ServerAddress, target: Path | ServerAddress, as_json: bool) -> None:
-    """Enter the runs, calls, labels and looks of SOURCE in TARGET; SOURCE stays as it is.
-
-    Each is a folder or postgresql://... Done again, only what is new is entered. A run that was
-    begun in one is resumed in the other. Prompts and other files are not copied: they belong in
-    git.
-    """
-    from ..store.merging import merge_workspaces
-
-    with open_workspace(source) as theirs, open_workspace(target) as ours:
-        merged, jobs = merge_workspaces(theirs, ours)
-    body: dict[str, Any] = {**asdict(merged), "jobs": jobs}  # Any: JSON
-    text = (
-        f"new: {merged.runs:,} runs or parts of runs ({merged.events:,} events), {merged.calls:,}"
-        f" calls, {merged.labels:,} labels, {merged.looks:,} entries of the ledger, {jobs:,} jobs"
-    )
-    if merged.differing:
-        text += f"\n{merged.differing:,} calls have an answer in each; {target} keeps its own"
-    answer(body, text, as_json=as_json)
 
 
 def _queue_of(workspace: Workspace) -> JobQueue:

@@ -18,7 +18,7 @@ import secrets
 import sqlite3
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -144,16 +144,6 @@ class JobQueue:
             if same is None:
                 connection.execute(_ADD, (job_id, title, about, content, mark, now()))
         return self.get(same[0] if same else job_id)
-
-    def take_over(self, other: JobQueue) -> int:
-        """Enter the jobs of another queue that have ended, each once; return how many were new."""
-        jobs = [asdict(job) for job in other.list() if not job.open]
-        for job in jobs:
-            job["arguments"] = json.dumps(job["arguments"])
-        if not jobs:
-            return 0
-        with self._writing() as connection:
-            return sum(connection.execute(_TAKE_OVER, job).rowcount for job in jobs)
 
     def is_ours(self, job: Job) -> bool:
         """Whether this user put the job here and it stands as this user left it; the workspace may
@@ -376,11 +366,6 @@ _ADD = """
 INSERT INTO job (seq, job_id, title, about, arguments, mark, state, wish, starts, created, message)
 VALUES ((SELECT coalesce(max(seq), 0) + 1 FROM job), ?, ?, ?, ?, ?, 'queued', '', 0, ?, '')
 """
-_TAKE_OVER = f"""
-INSERT INTO job ({_COLUMNS})
-VALUES ((SELECT coalesce(max(seq), 0) + 1 FROM job), {", ".join(f":{n}" for n in _NAMES[1:])})
-ON CONFLICT (job_id) DO NOTHING
-"""  # noqa: S608 - our own names
 
 
 def _signed(job: Job) -> tuple[str | None, ...]:

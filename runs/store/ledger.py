@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
-from ...judges import InputError, WorkspaceError, write_beside
+from ...judges import WorkspaceError, write_beside
 from ...judges.splits import Side
 from ...optimize.holdout.ledger import (
     MAX_LOOKS,
@@ -222,59 +222,6 @@ class HoldoutLedger:
             raise WorkspaceError(f"cannot write {self._file}: {error.strerror}") from error
 
 
-def require_mergeable(source: Database, target: Database) -> None:
-    """Check two ledgers, and that no look was concluded in two ways.
-
-    Raises:
-        InputError: Looks were; they are named.
-        WorkspaceError: A ledger was tampered with.
-    """
-    for database in (source, target):
-        HoldoutLedger(database).verify()
-    there = {record.look: record.outcome for record in _looks_of(target.read(_ENTRIES)).records}
-    differing = [
-        f"look {record.look.number} of run {record.look.run_id}: {record.outcome} and"
-        f" {there[record.look]}"
-        for record in _looks_of(source.read(_ENTRIES)).records
-        if there.get(record.look) is not None and record.outcome not in (None, there[record.look])
-    ]
-    if differing:
-        raise InputError(
-            f"looks were concluded in two ways, and nothing was merged: {'; '.join(differing)}"
-        )
-
-
-def merge_ledgers(source: Database, target: Database) -> int:
-    """Enter the entries of a ledger at the end of another one, which lacks them; return how many
-    those were.
-
-    A prompt that was measured counts as measured after all looks that are there: never fewer looks
-    than there were.
-    """
-    theirs = [json.loads(content) for _, _, content, _ in source.read(_ENTRIES)]
-
-    def decide(_: Connection, entries: _Entries) -> tuple[int, _Appended]:
-        identities = {_identity(json.loads(content)) for _, _, content, _ in entries}
-        looks = len(_looks_of(entries).records)
-        new: list[_Json] = []
-        for entry in theirs:
-            if (identity := _identity(entry)) in identities:
-                continue
-            identities.add(identity)
-            new.append(entry | {"looks": looks} if entry["entry"] == "measured" else entry)
-            looks += entry["entry"] == "begin"
-        return len(new), new
-
-    return HoldoutLedger(target).enter(decide)
-
-
-def _identity(entry: _Json) -> str:
-    """Return what makes two entries the same one, whenever each was made."""
-    return json.dumps(
-        {name: value for name, value in entry.items() if name not in _OF_THE_MOMENT}, sort_keys=True
-    )
-
-
 _ENTRIES = "SELECT seq, holdout, entry_json, hash FROM ledger ORDER BY seq"
 _HEAD = "SELECT entries, hash FROM ledger_head"
 _SET_HEAD = """
@@ -285,8 +232,6 @@ _LARGE = "SELECT hash FROM known_rows WHERE length(body) > 4000000"
 _SPLITS = "SELECT payload_json FROM event WHERE kind = 'split'"
 _LEDGER = "ledger"
 """Under which name its writers keep out of each other's way."""
-_OF_THE_MOMENT = ("created", "looks", "by", "reason")
-"""What an entry says that another one about the same may say otherwise."""
 _NO_HOLDOUT = ""
 """What stands for the holdout in an entry that is about several parts."""
 

@@ -83,12 +83,6 @@ class Workspace:
 
         return HoldoutLedger(self.database).history() if self.exists else History()
 
-    def is_also(self, other: Workspace) -> bool:
-        """Whether both are one workspace: in the same folder, or on the same server."""
-        if (self.root.resolve(), self.place.address) == (other.root.resolve(), other.place.address):
-            return True
-        return self.place.address is not None and self.place.address == other.place.address
-
     @property
     def waits(self) -> bool:
         """Whether a command waits, for another one that writes or for a batch, rather than end."""

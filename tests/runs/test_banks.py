@@ -29,7 +29,6 @@ from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.reports.run_export import export_run
 from judgewright.runs.store import RunConfig, Workspace, list_runs
 from judgewright.runs.store.banks import banks_of, keep_banks
-from judgewright.runs.store.merging import merge_workspaces
 from judgewright.runs.store.sealed_rows import read_open, seal_first, sealed_rows
 
 PLAIN = Registry().get("groundedness")
@@ -65,7 +64,7 @@ def test_every_run_reads_its_judge_with_the_bank(
 ) -> None:
     """A benchmark, a gate and an optimization, of a judge's file outside the workspace: read in a
     new process, by their rows, as a tree and as an export; also where somebody checked out a branch
-    that lacks the folder of banks, and in a workspace that they were merged into.
+    that lacks the folder of banks.
     """
     prompt = with_bank(place / "old.jsonl")
     (place / "elsewhere").mkdir()
@@ -90,25 +89,21 @@ def test_every_run_reads_its_judge_with_the_bank(
         result = start_run(workspace, config, Environment())
     shutil.rmtree(place / "prompts")
     capsys.readouterr()
-    for folder in (place, place / "other"):
-        with Workspace(folder) as workspace:
-            if folder != place:
-                with Workspace(place) as source:
-                    merge_workspaces(source, workspace)
-            bench, gate, optimized = (
-                read_run(workspace, one.run_id) for one in list_runs(workspace.database)
-            )
-            assert len(shown_rows(workspace, bench).judged.dataset) > 30
-            assert optimized.before == prompt
-            two = TwoJudges.from_json(gate.record.config, banks_of(workspace))
-            assert (two.before, two.after) == (prompt, stricter)
-            assert [node.version for node in lineage(workspace, prompt.name)][-1] != ""
-            assert export_run(workspace, optimized.run_id, folder / "out", formats=("md",))
-            assert result.run_id == optimized.run_id
-            assert prompt.large_bank is not None
-            bank = prompt.large_bank.version
-            assert workspace.database.read("SELECT version FROM bank") == [(bank,)]
-            assert [path.name for path in banks_of(workspace).iterdir()] == [f"{bank}.cases.jsonl"]
+    with Workspace(place) as workspace:
+        bench, gate, optimized = (
+            read_run(workspace, one.run_id) for one in list_runs(workspace.database)
+        )
+        assert len(shown_rows(workspace, bench).judged.dataset) > 30
+        assert optimized.before == prompt
+        two = TwoJudges.from_json(gate.record.config, banks_of(workspace))
+        assert (two.before, two.after) == (prompt, stricter)
+        assert [node.version for node in lineage(workspace, prompt.name)][-1] != ""
+        assert export_run(workspace, optimized.run_id, place / "out", formats=("md",))
+        assert result.run_id == optimized.run_id
+        assert prompt.large_bank is not None
+        bank = prompt.large_bank.version
+        assert workspace.database.read("SELECT version FROM bank") == [(bank,)]
+        assert [path.name for path in banks_of(workspace).iterdir()] == [f"{bank}.cases.jsonl"]
 
 
 def test_a_bank_is_written_before_what_names_it(place: Path) -> None:

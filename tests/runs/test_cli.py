@@ -18,7 +18,7 @@ README = Path(__file__).resolve().parents[2] / "README.md"
 VERDICTS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "verdicts"
 SUBCOMMANDS = {
     "judges": ("list", "show", "use", "add"),
-    "runs": ("list", "show", "edit", "resume", "stop", "work", "merge"),
+    "runs": ("list", "show", "edit", "resume", "stop", "work"),
     "export": ("judge", "verify"),
     "loss": ("write", "check"),
     "data": ("check", "split", "import"),

@@ -221,56 +221,6 @@ def test_a_gate_that_is_killed_inside_its_look_spends_one_look(
     assert (looks, same, repeated) == (gates, gates, 0)
 
 
-ENTERED = (
-    "SELECT (SELECT count(*) FROM call) + (SELECT count(*) FROM event) + (SELECT count(*) FROM"
-    " ledger)"
-)
-MERGED = (
-    "SELECT key, body_hash FROM call ORDER BY key",
-    "SELECT run_id, seq, hash FROM event ORDER BY run_id, seq",
-    "SELECT key, run_id, created, state FROM attempt ORDER BY key, created",
-    "SELECT hash FROM known_rows ORDER BY hash",
-)
-
-
-def test_a_merge_that_is_killed_and_given_again_enters_all_of_it_once(
-    commands: ForkServer, rows: Path, tmp_path: Path, nightly: bool, measured: Callable[[str], None]
-) -> None:
-    """SIGKILL of `runs merge` anywhere: no ledger is locked, and the same command ends as an
-    undisturbed one.
-    """
-    source, calm = folder_in(tmp_path, "source"), folder_in(tmp_path, "calm")
-    commands.start(source, "optimize", "groundedness", str(rows), *OPTIMIZE, "--gate-anyway")
-    commands.finish(*ENDS)
-    merge = ("runs", "merge", str(source), ".", "--json")
-    commands.start(calm, *merge)
-    looks = commands.finish(0)["looks"]
-    with Workspace(calm) as place:
-        expected = [place.database.read(sql) for sql in MERGED]
-    total = Reading(calm).count(ENTERED)
-    dice, kills, merges, same = random.Random(3), 0, 0, 0
-    while kills < (60 if nightly else 4):
-        merges += 1
-        rough = folder_in(tmp_path, f"rough{merges}")
-        reading, aim = Reading(rough), 0
-        for _ in range(3):
-            commands.start(rough, *merge)
-            # At once, in the middle, or when all is entered and the head file is still to be
-            # written.
-            kills += kill_at(commands, lambda: reading.count(ENTERED) >= aim, dice.uniform(0, 0.02))  # noqa: B023
-            aim = dice.choice((total // 2, total))
-        commands.start(rough, *merge)
-        commands.finish(0)
-        with Workspace(rough) as place:
-            same += [place.database.read(sql) for sql in MERGED] == expected
-            assert HoldoutLedger(place.database).verify() == looks
-    measured(
-        f"{kills} kills -9 of {merges} merges: {same} of {merges} targets equal to an undisturbed"
-        f" one's, {merges} of {merges} ledgers whole"
-    )
-    assert same == merges
-
-
 def test_a_worker_of_jobs_that_is_killed_again_and_again_works_each_job_once(
     commands: ForkServer, rows: Path, tmp_path: Path, nightly: bool, measured: Callable[[str], None]
 ) -> None:

@@ -15,7 +15,6 @@ from starlette.testclient import TestClient
 
 from judgewright.judges import (
     BINARY,
-    BudgetSpent,
     Case,
     CaseBank,
     Cases,
@@ -25,13 +24,12 @@ from judgewright.judges import (
 )
 from judgewright.judges.simulated import Faults, Server, Simulated, make_app
 from judgewright.plugins.postgres.address import parse_postgres
-from judgewright.runs.actions import RunResult, read_run, resume_run, start_run
+from judgewright.runs.actions import RunResult, read_run, start_run
 from judgewright.runs.config import Environment
 from judgewright.runs.config.place import Place, read_place
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.review import review_app
 from judgewright.runs.store import (
-    CallStore,
     HoldoutLedger,
     JobQueue,
     RunConfig,
@@ -113,54 +111,6 @@ def test_a_run_of_a_judge_with_cases_is_read_on_another_machine(
     with Workspace(Place(tmp_path / "elsewhere", team.address)) as place:
         assert read_run(place, run_id).before == judge
         assert [path.name for path in banks_of(place).iterdir()] == [f"{bank.version}.cases.jsonl"]
-
-
-def test_a_run_begun_in_a_folder_and_merged_is_finished_as_an_undisturbed_one(
-    team: Place,
-    rows: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    measured: Callable[[str], None],
-) -> None:
-    """Its budget ends it in the middle; on the server it goes on to the same events, and nothing is
-    paid for twice.
-    """
-    config = wanted(rows)
-    with Workspace(tmp_path / "calm") as calm:
-        undisturbed = start_run(calm, config, Environment())
-        calls = CallStore(calm.database, undisturbed.run_id).summary().done
-    begun = tmp_path / "begun"
-    with Workspace(begun) as place:
-        with pytest.raises(BudgetSpent):
-            start_run(place, replace(config, budget="30000tokens"), Environment())
-        (run_id,) = (found.run_id for found in list_runs(place.database))
-        paid = CallStore(place.database, run_id).summary().done
-    assert 0 < paid < calls
-    merging = ("runs", "merge", str(begun), str(team), "--json")
-    new = json.loads(run(capsys, *merging)[1])
-    assert (new["runs"], new["calls"], new["attempts"]) == (1, paid, paid)
-    again = json.loads(run(capsys, *merging)[1])
-    assert {
-        again[name] for name in ("runs", "events", "calls", "attempts", "labels", "looks", "jobs")
-    } == {0}
-    with Workspace(team) as place:
-        resumed = resume_run(
-            place,
-            run_id,
-            Environment(),
-            budget="9000000tokens",
-        )
-        summary = CallStore(place.database, run_id).summary()
-        assert HoldoutLedger(place.database).verify() > 0
-    same = sum(
-        one == other for one, other in zip(lasting(resumed), lasting(undisturbed), strict=True)
-    )
-    of = len(lasting(undisturbed))
-    measured(
-        f"SQLite to PostgreSQL: {same} of {of} events equal, {summary.repeated} calls repeated"
-    )
-    assert lasting(resumed) == lasting(undisturbed)
-    assert (summary.done, summary.repeated, summary.in_doubt) == (calls, 0, 0)
 
 
 def test_every_command_reads_and_writes_it(

@@ -291,7 +291,7 @@ def test_a_crash_between_commit_and_head_file_is_mended(store: Store) -> None:
 
 
 def test_a_head_file_that_any_number_of_entries_are_behind_is_no_tampering(store: Store) -> None:
-    """As a merge leaves it that was killed between its commit and the file; the next entry brings
+    """As a command leaves it that was killed between its commit and the file; the next entry brings
     it up to date.
     """
     with store.open() as database:

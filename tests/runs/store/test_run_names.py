@@ -4,10 +4,7 @@ import pytest
 
 from judgewright.judges import InputError
 from judgewright.runs.store import Database, create_run, find_run, get_run, list_runs
-from judgewright.runs.store.merging import merge
 from judgewright.runs.store.run_names import mark_run
-
-from .stores import SqliteStore, Store
 
 LIKE_IDS = ("latest", "2026", "20261121-031502", "ab")
 
@@ -57,25 +54,3 @@ def test_what_could_be_taken_for_something_else_is_no_name(database: Database, n
         with pytest.raises(InputError):
             mark_run(database, run_id, tags=(name,))
     assert get_run(database, run_id).name == ""
-
-
-def test_names_and_tags_are_merged_and_a_name_that_is_taken_is_left_out(
-    empty: Store, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """The tags come all the same, and what the target calls its run stays."""
-    other = SqliteStore(tmp_path_factory.mktemp("other"))
-    other.make()
-    with empty.open() as source, other.open() as target:
-        theirs, named = (create_run(source, "bench", {}) for _ in range(2))
-        ours = create_run(target, "bench", {})
-        mark_run(source, theirs, name="baseline", tags=("faq",))
-        mark_run(source, named, name="second")
-        mark_run(target, ours, name="baseline", tags=("own",))
-        for _ in range(2):
-            merge(source, target)
-        marks = {run.run_id: (run.name, run.tags) for run in list_runs(target)}
-    assert marks == {
-        ours: ("baseline", ("own",)),
-        theirs: ("", ("faq",)),
-        named: ("second", ()),
-    }
