@@ -2,7 +2,7 @@
 
     python benchmarks/stored_calls.py [--rows 2000] [--rounds 9]
 
-The three take turns within a round, warm, over one workspace; a figure is the median over rounds of
+They take turns within a round, warm, over one workspace; a figure is the median over rounds of
 the ratio to the chat model in the same round. Nothing is sent.
 """
 
@@ -18,13 +18,14 @@ from pathlib import Path
 from judgewright.judges import Client, Completion, Dataset, Registry, Request, Row, judge
 from judgewright.judges.models import ModelSettings
 from judgewright.judges.models.decision_wire import read_answers
-from judgewright.judges.models.question import DecisionApi, read_request
+from judgewright.judges.models.question import INTERFACES, DecisionApi, read_request
 from judgewright.runs.store import Workspace, create_run
 from judgewright.runs.store.calls import CallStore
 
 PROMPT = Registry().get("groundedness")
 REPLY = '{"criterion": "the length", "evidence": "240 metres", "score": 2, "confidence": 0.85}'
 SHARES = (0.1, 0.2, 0.3, 0.4)
+BY_PLACE = {str(i): share for i, share in enumerate(SHARES)}
 ANSWERS = {
     "decisions": [
         {
@@ -35,9 +36,8 @@ ANSWERS = {
             ],
         }
     ],
-    "systemone": {
-        "q0": {"type": "score", "probabilities": {str(i): one for i, one in enumerate(SHARES)}}
-    },
+    "systemone": {"q0": {"type": "score", "probabilities": BY_PLACE}},
+    "sglang": {"q0": {"type": "score", "probabilities": BY_PLACE, "label_mass": 0.94}},
 }
 
 
@@ -77,11 +77,7 @@ def main() -> None:
         ),
         labels=PROMPT.scale,
     )
-    apis: dict[str, DecisionApi | None] = {
-        "chat": None,
-        "decisions": "decisions",
-        "systemone": "systemone",
-    }
+    apis: dict[str, DecisionApi | None] = {"chat": None, **{api: api for api in INTERFACES}}
     seconds: dict[str, list[float]] = {name: [] for name in apis}
     with tempfile.TemporaryDirectory() as folder, Workspace(Path(folder) / "work") as workspace:
         clients: dict[str, Client] = {}
