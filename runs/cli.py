@@ -84,6 +84,10 @@ RETIRED = {
     "runs export": "type `runs show RUN --out FOLDER`",
     "runs pause": "type `runs stop JOB`; `runs resume JOB` goes on",
     "data labels": "type `label`, which lists the queues, or `label QUEUE --out FILE`",
+    "rag answers clarify": (
+        "`bench interpretation_groundedness` and `answerability` measure readings of yours"
+    ),
+    "rag answers measure": "`bench` grades the answers; `rag answers compare` has ANLS",
     "--workers": "type `--engine dask=NUMBER`",
     "--scheduler": "type `--engine dask=URL`",
     "--parts": "type `--editable`",

@@ -90,7 +90,6 @@ class TaskWriter:
             "you define relevance for a search query": self._define,
             "you improve a definition of relevance": self._improve,
             "you answer a question from passages": self._answer,
-            "you find out what an ambiguous query may mean": self._extract,
             "you draft the criteria of a judge": self._draft,
             "you read the prompt of a judge": self._read,
         }
@@ -183,24 +182,6 @@ class TaskWriter:
         ]
         wants_number = re.search(_HOW_MANY, question) is not None and numbers
         return {"quote": quote, "answer": numbers[0] if wants_number else quote}
-
-    def _extract(self, fields: Fields) -> dict[str, object]:
-        """Take the query with the names and numbers in the first line of each passage that has half
-        of its words.
-        """
-        query = fields.get("query", "").strip().rstrip("?")
-        sought = set(self._keys(query))
-        readings: dict[str, None] = {}
-        for passage in re.split(_PASSAGE, fields.get("passages", ""))[1:]:
-            if len(sought & set(self._keys(passage))) >= max(1, len(sought) / 2):
-                title = re.findall(_WORD, passage.strip().split("\n")[0])
-                names = [
-                    word
-                    for word in title
-                    if (word[0].isupper() or word.isdigit()) and word not in query
-                ]
-                readings[" ".join([query, *dict.fromkeys(names)]) + "?"] = None
-        return {"interpretations": list(readings)}
 
     def _read(self, fields: Fields) -> dict[str, object]:
         """Answer from the table of made-up readings; of any other prompt say nothing."""

@@ -168,7 +168,7 @@ class Group(click.Group):
         """See `click.Group`; a word that was retired is there to say so."""
         command = super().get_command(ctx, cmd_name)
         retired = _retired(ctx)
-        words = f"{self.name} {cmd_name}"
+        words = f"{ctx.command_path.partition(' ')[2]} {cmd_name}"
         if command is None and words in retired:
             return retired_command(words, retired[words])
         return command

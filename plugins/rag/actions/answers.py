@@ -10,31 +10,23 @@ from typing import Any
 import orjson
 
 from ....judges import ClientStats, JudgePrompt, JudgeSettings, write_beside
-from ....judges.files import VerdictColumns
 from ....judges.judge import unanswered_error
 from ....judges.retrieval import Encode
 from ....runs.actions.bench import Watch
-from ....runs.actions.score import read_judges
 from ....runs.config.command_options import ModelOptions, Via
 from ....runs.config.environment import Environment, parse_budget
 from ....runs.store.journal import create_run, run_session, set_state
 from ....runs.store.run_clients import open_run_clients
 from ....runs.store.workspace import Workspace
-from ...verdict_texts import with_texts
-from ..annotation.collection import columns_of, first_of
 from ..answers import (
     Document,
-    GradedAnswers,
     Grader,
     Question,
     Setup,
     SetupResult,
-    compare_grades,
     compare_setups,
     correctness_inputs,
 )
-from ..answers.documents import GOLD_NAMES, QUESTION_NAMES
-from ..answers.grading import ANSWER_NAMES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,27 +161,6 @@ def compare_answers(
         set_state(workspace.database, run_id, "stopped")
         raise unanswered_error(next(filter(None, failures), "no reply"), of="question")
     return compared
-
-
-def grade_both_ways(answers: Path, verdicts: Sequence[Path]) -> dict[str, GradedAnswers]:
-    """Put ANLS beside the verdicts of each judge; see `compare_grades`.
-
-    Args:
-        answers: A file of questions, right answers and answers.
-        verdicts: Verdict files about its rows.
-
-    Raises:
-        InputError: The file has no such columns.
-        DataError: A file cannot be used, or a verdict file is about other rows.
-    """
-    columns = columns_of(answers)
-    role_names = (QUESTION_NAMES, GOLD_NAMES, ANSWER_NAMES)
-    inputs = [name for names in role_names if (name := first_of(names, columns)) is not None]
-    correctness_inputs(inputs, str(answers))
-    graded: dict[str, GradedAnswers] = {}
-    for name, judged in read_judges(verdicts, VerdictColumns(require_labels=False)).items():
-        graded[name] = compare_grades(with_texts(judged, answers, inputs, flag="a column"))
-    return graded
 
 
 def write_outcomes(compared: ComparedSetups, path: Path) -> None:

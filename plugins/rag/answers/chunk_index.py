@@ -7,14 +7,12 @@ from typing import Literal
 
 from ....judges.judged_dataset import IntArray
 from ....judges.retrieval import Bm25, Dense, Encode, Retriever, rank
-from .chunking import Chunk, Chunking, covered, cut
+from .chunking import Chunking, Span, covered, cut
 from .documents import Document, Question
 
-Context = Literal["none", "document", "headings"]
-"""What stands before each chunk: nothing, what is known of its document, or that and the headings
-it is under.
-"""
-CONTEXTS: tuple[Context, ...] = ("none", "document", "headings")
+Context = Literal["none", "document"]
+"""What stands before each chunk: nothing, or what is known of its document."""
+CONTEXTS: tuple[Context, ...] = ("none", "document")
 
 
 class ChunkIndex:
@@ -34,12 +32,13 @@ class ChunkIndex:
         context: Context,
         encode: Encode | None,
     ) -> None:
-        self._chunks: list[tuple[int, Chunk]] = []
+        self._chunks: list[tuple[int, Span]] = []
         self.texts: list[str] = []
         for position, document in enumerate(documents):
-            for chunk in cut(document.text, chunking, encode=encode):
-                self._chunks.append((position, chunk))
-                self.texts.append(_with_context(document, chunk, context))
+            about = [document.about] if context == "document" and document.about else []
+            for start, end in cut(document.text, chunking):
+                self._chunks.append((position, (start, end)))
+                self.texts.append("\n".join([*about, document.text[start:end].strip()]))
         self._retriever: Retriever = (
             Bm25(self.texts) if encode is None else Dense(self.texts, encode)
         )
@@ -63,17 +62,6 @@ class ChunkIndex:
         """
         if question.document is None:
             return None, None
-        spans = [
-            (c.start, c.end)
-            for at, c in (self._chunks[i] for i in retrieved)
-            if at == question.document
-        ]
+        chunks = [self._chunks[i] for i in retrieved]
+        spans = [span for position, span in chunks if position == question.document]
         return bool(spans), None if question.evidence is None else covered(question.evidence, spans)
-
-
-def _with_context(document: Document, chunk: Chunk, context: Context) -> str:
-    text = document.text[chunk.start : chunk.end].strip()
-    about = [document.about] if context != "none" and document.about else []
-    if context == "headings" and chunk.headings:
-        about.append(" > ".join(chunk.headings))
-    return "\n".join([*about, text])

@@ -15,7 +15,8 @@ import numpy as np
 from ....judges.instruction import ASKING, Filled, Unfilled, ask_instruction, load_instruction
 from ....judges.judge import JudgeSettings
 from ....judges.judged_dataset import FloatArray, IntArray
-from ....judges.metrics import Estimate, left_out_se, score_interval
+from ....judges.metrics import Estimate
+from ....judges.metrics.delta import mean_share
 from ....judges.models.client import Client
 from ....judges.models.counters import Progress, unwatched
 from ....judges.prompt import JudgePrompt
@@ -25,7 +26,7 @@ from ....judges.verdict import Answer, Unscored
 from .chunk_index import ChunkIndex, Context
 from .chunking import Chunking
 from .documents import Document, Question
-from .grading import GivenAnswer, grade_answers, mean_by_group, renumbered
+from .grading import GivenAnswer, grade_answers
 from .text_similarity import answer_similarity
 
 
@@ -143,8 +144,7 @@ def compare_setups(
         setups: The ways; changes are told against the first.
         answering: The model that answers.
         grader: The judge.
-        encode: Vectors of texts, by which chunks are retrieved and sentences compared; BM25 and
-            latent semantic analysis without one.
+        encode: Vectors of texts, by which chunks are retrieved; BM25 without one.
         settings: Sampling and limits of the model that answers.
         watch: Called with `answers` or `verdicts` while replies come in.
     """
@@ -284,12 +284,9 @@ def _mean(
     bounds: tuple[float, float] = (0.0, 1.0),
 ) -> Estimate:
     """Return the mean of the values there are, with its interval over groups."""
-    present: FloatArray = np.array([value for value in values if value is not None], np.float64)
     there = np.array([value is not None for value in values])
-    if bounds == (0.0, 1.0) or not len(present):
-        return mean_by_group(present, groups[there], missing)
-    codes = renumbered(groups[there])
-    mean = float(present.mean())
-    se, units = left_out_se(present - mean, codes)
-    interval = score_interval(mean, se, units, bounds=bounds) if units > 1 else None
-    return Estimate.of(mean, interval, len(present), missing="one document cannot show the spread")
+    present: FloatArray = np.array([value for value in values if value is not None], np.float64)
+    if not len(present):
+        return Estimate.undefined(0, missing)
+    codes = np.unique(groups[there], return_inverse=True)[1].astype(np.int64)
+    return mean_share(present, codes, bounds=bounds)

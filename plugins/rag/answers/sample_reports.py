@@ -46,10 +46,7 @@ _SECTIONS = ("Results", "Investment", "People", "Audit", "Outlook")
 
 
 def write_reports(folder: Path, *, seed: int = 0) -> tuple[Path, Path]:
-    """Write `documents.jsonl`, `questions.jsonl` and `ambiguous.jsonl`; return the paths of the
-    first two.
-
-    The ambiguous queries name a firm and no year.
+    """Write `documents.jsonl` and `questions.jsonl`; return their paths.
 
     Args:
         folder: Made where it is not there.
@@ -75,17 +72,10 @@ def write_reports(folder: Path, *, seed: int = 0) -> tuple[Path, Path]:
                         "evidence": evidence,
                     }
                 )
-    ambiguous = [
-        {"query": f"{what} of {firm}"}
-        for firm in FIRMS
-        for what in ("revenue", "capital expenditure")
-    ]
     paths = folder / "documents.jsonl", folder / "questions.jsonl"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for path, lines in zip(
-            (*paths, folder / "ambiguous.jsonl"), (documents, questions, ambiguous), strict=True
-        ):
+        for path, lines in zip(paths, (documents, questions), strict=True):
             with (
                 path.open("w", encoding="utf-8", newline="\n") as file,
                 jsonlines.Writer(file) as writer,

@@ -17,28 +17,21 @@ from ....runs.commands.failure import answer_in_part
 from ....runs.commands.help import Group
 from ....runs.commands.model_access import asking_environment
 from ....runs.config.command_options import ModelOptions
-from ....runs.terminal import answer, progress_on_stderr, say, say_json, say_table, simulated_mark
+from ....runs.terminal import answer, progress_on_stderr, say, say_table, simulated_mark
 
 if TYPE_CHECKING:
     from ....judges import BudgetSpent
     from ....judges.metrics import Estimate
     from ....runs.store.workspace import Workspace
     from ..actions.answers import ComparedSetups
-    from ..actions.clarify import ClarifiedQueries
-    from ..answers import GradedAnswers, Setup
+    from ..answers import Setup
 
 T = TypeVar("T")
 
 COMPARE = """\
 Example:  judgewright rag answers compare reports/documents.jsonl reports/questions.jsonl --model your-model --k 5 --k 10
 """  # noqa: E501
-MEASURE = """\
-Example:  judgewright rag answers measure answers.jsonl verdicts.jsonl
-"""
 
-CLARIFY = """\
-Example:  judgewright rag answers clarify reports/ambiguous.jsonl reports/documents.jsonl --model your-model
-"""  # noqa: E501
 
 _ways = partial(option, "Search")
 _judging = partial(option, "Judging")
@@ -50,8 +43,7 @@ class CompareOptions:
 
     chunkers: tuple[str, ...] = _ways(
         (),
-        "recursive, markdown (at headings) or semantic (between unlike sentences) [default:"
-        " recursive].",
+        "recursive or markdown (at headings) [default: recursive].",
         kind="repeated",
         flag="--chunker",
     )
@@ -61,8 +53,8 @@ class CompareOptions:
     overlap: int = _ways(300, "Characters that neighbouring chunks may share.", low=0)
     contexts: tuple[str, ...] = _ways(
         (),
-        "What stands before a chunk: none, document (its title and other short columns), or"
-        " headings, which adds those it is under [default: none, document].",
+        "What stands before a chunk: none, or document (its title and other short columns)"
+        " [default: both].",
         kind="repeated",
         flag="--context",
     )
@@ -73,11 +65,7 @@ class CompareOptions:
         flag="--k",
         low=1,
     )
-    embedder: str | None = _ways(
-        None,
-        "Retrieve by this sentence-transformers model, not by BM25; semantic chunks too are cut"
-        " by it.",
-    )
+    embedder: str | None = _ways(None, "Retrieve by this sentence-transformers model, not by BM25.")
     judge: str = field(
         default="answer_correctness",
         metadata=described(
@@ -89,21 +77,6 @@ class CompareOptions:
         None, "The model that answers [default: the model that judges]."
     )
     answer_tokens: int = _judging(1024, "Tokens of an answer at most.", low=1)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClarifyOptions:
-    """How interpretations are found and merged."""
-
-    k: int = _ways(10, "Chunks that a search returns.", low=1)
-    alike: float = _ways(
-        0.8, "Merge interpretations whose question and answer have this cosine.", low=0, high=1
-    )
-    embedder: str | None = _ways(
-        None,
-        "Search and compare by this sentence-transformers model, not by BM25 and latent semantic"
-        " analysis.",
-    )
 
 
 @click.group(cls=Group)
@@ -171,73 +144,6 @@ def compare(
     answer_in_part(body, partial(_say_compared, compared, out), shortfall, as_json=as_json)
 
 
-@answers.command(epilog=CLARIFY)
-@click.argument("queries", type=click.Path(path_type=Path))
-@click.argument("documents", type=click.Path(path_type=Path))
-@options_of(options=ClarifyOptions, models=ModelOptions)
-@takes("out", None, "Write every interpretation, as JSONL.", kind="out")
-@writes_workspace
-def clarify(
-    queries: Path,
-    documents: Path,
-    options: ClarifyOptions,
-    models: ModelOptions,
-    out: Path | None,
-    workspace: Workspace,
-    as_json: bool,
-) -> None:
-    """Find what the ambiguous queries of QUERIES may mean that DOCUMENTS speak of.
-
-    Each query is searched for once, interpretations are read out of what was found, those that a
-    model can answer from it are kept, and those that mean the same are merged. Two judges say how
-    many of them are grounded and answerable.
-    """
-    from ....judges.retrieval import load_encoder
-    from ..actions.clarify import clarify_recorded, write_interpretations
-    from ..annotation import read_queries
-    from ..answers import read_documents
-
-    with progress_on_stderr(quiet=as_json) as watch:
-        clarified = clarify_recorded(
-            workspace,
-            [query.text for query in read_queries(queries)],
-            read_documents(documents),
-            models,
-            asking_environment(workspace.root, models.model),
-            k=options.k,
-            alike=options.alike,
-            encode=load_encoder(options.embedder) if options.embedder else None,
-            watch=watch,
-        )
-    if out is not None:
-        write_interpretations(clarified, out)
-    shortfall = _unpaid(clarified.clarified.failures)
-    body = clarified.to_json() | {"out": out and str(out)}
-    answer_in_part(body, partial(_say_clarified, clarified, out), shortfall, as_json=as_json)
-
-
-@answers.command(epilog=MEASURE)
-@click.argument("answers_", metavar="ANSWERS", type=click.Path(path_type=Path))
-@click.argument("verdicts", nargs=-1, required=True, type=click.Path(path_type=Path))
-@json_option
-def measure(answers_: Path, verdicts: tuple[Path, ...], as_json: bool) -> None:
-    """Put ANLS beside a judge's verdicts on answers, and say how far the two agree, with people
-    too.
-
-    ANSWERS has a question, its right answer and an answer a line; VERDICTS are what `bench --out`
-    wrote about them, and are joined by id. ANLS compares letters (Biten et al. 2019); by it an
-    answer is right that is nearer to a right one than one half.
-    """
-    from ..actions.answers import grade_both_ways
-
-    graded = grade_both_ways(answers_, verdicts)
-    if as_json:
-        say_json({"judges": {name: one.to_json() for name, one in graded.items()}})
-        return
-    for name, one in graded.items():
-        _say_graded(name, one)
-
-
 @answers.command(epilog="Example:  judgewright rag answers sample reports")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @takes("seed", 0, "Which figures the reports give.", low=0)
@@ -271,7 +177,7 @@ def _setups(options: CompareOptions) -> list[Setup]:
     from ..answers import CHUNKERS, CONTEXTS, Chunking, Setup
 
     chunkers = _named("--chunker", options.chunkers or CHUNKERS[:1], CHUNKERS)
-    contexts = _named("--context", options.contexts or CONTEXTS[:2], CONTEXTS)
+    contexts = _named("--context", options.contexts or CONTEXTS, CONTEXTS)
     ways = product(
         chunkers, sorted({*options.sizes} or {1800}), contexts, sorted({*options.ks} or {5})
     )
@@ -341,34 +247,6 @@ def _say_compared(compared: ComparedSetups, out: Path | None) -> None:
     say(f"{compared.calls:,} calls, {cost}" + (f"; every answer written to {out}" if out else ""))
 
 
-def _say_clarified(queries: ClarifiedQueries, out: Path | None) -> None:
-    one = queries.clarified
-    say(f"\n{one.queries:,} queries, model {queries.model}{simulated_mark(one.simulated)}")
-    counts = (len(one.interpretations), len(one.kept), one.model_calls)
-    shares = (
-        one.share("grounded"),
-        one.share("answerable"),
-        one.share("grounded", "answerable"),
-    )
-    say_table(
-        ("proposed", "kept", "questions", "grounded", "answerable", "both"),
-        [(*(f"{count:,}" for count in counts), *map(str, shares))],
-    )
-    say(
-        "grounded, answerable: the judges' yes on what was kept; questions: to the model that"
-        " writes"
-    )
-    for query, why in one.unread.items():
-        say(f"note: query {query + 1} has no interpretation: {why}")
-    failures = [each.failure for each in one.interpretations if each.failure]
-    if failures:
-        say(
-            f"{len(failures):,} interpretations have no answer or verdict, and count nowhere; the"
-            f" first: {failures[0]}"
-        )
-    say(f"{queries.calls:,} calls" + (f"; every interpretation written to {out}" if out else ""))
-
-
 def _share(estimate: Estimate) -> str:
     return "-" if estimate.value is None else f"{estimate.value:.3f}"
 
@@ -379,20 +257,3 @@ def _change(estimate: Estimate) -> str:
     if estimate.low is None or estimate.high is None:
         return f"{estimate.value:+.3f}"
     return f"{estimate.value:+.3f} [{estimate.low:+.3f}, {estimate.high:+.3f}]"
-
-
-def _say_graded(name: str, graded: GradedAnswers) -> None:
-    judged = graded.judged
-    for note in judged.dataset.notes:
-        say(f"note: {note}")
-    say(f"\n{name}: {len(graded.similarities):,} answers{simulated_mark(judged.simulated)}")
-    lines = [("right, by the judge", str(graded.correct)), ("ANLS", str(graded.anls))]
-    if graded.people is not None:
-        lines.append(("right, by people", str(graded.people)))
-    for reason, count in judged.unscored.items():
-        lines.append((f"without a verdict: {reason}", f"{count:,}"))
-    say_table(("share of the answers", "95 % interval"), lines)
-    say_table(
-        ("which answers are right", "agreement", "kappa"),
-        [(one.between, str(one.accuracy), str(one.kappa)) for one in graded.agreements],
-    )

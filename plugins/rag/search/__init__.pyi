@@ -1,4 +1,4 @@
-from .features import FEATURES, latent_vectors, text_features
+from .features import FEATURES, text_features
 from .fusion import METHODS, Fuser, Fusion, Method
 from .paired_gain import Gain, paired_gain
 from .table import SearchTable
@@ -15,7 +15,6 @@ __all__ = [
     "SearchTable",
     "SearchTuning",
     "TuneSettings",
-    "latent_vectors",
     "paired_gain",
     "read_trec_run",
     "text_features",

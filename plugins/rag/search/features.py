@@ -79,18 +79,6 @@ def text_features(
     return values
 
 
-def latent_vectors(texts: Sequence[str]) -> FloatArray:
-    """Return texts as vectors of length 1 in the space of their own largest singular values; shape
-    (n, d).
-
-    As in the feature `svd`; a text without a word is 0.
-    """
-    if not any(words(text) for text in texts):
-        return np.zeros((len(texts), 1))
-    corpus = _vectorizer().fit_transform(texts).tocsr()
-    return _reduced(corpus, corpus)[0]
-
-
 def _vectorizer() -> Any:  # Any: scikit-learn and SciPy have no types
     from sklearn.feature_extraction.text import TfidfVectorizer
 

@@ -7,20 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.metrics import cohen_kappa_score
 
 from judgewright.judges import (
-    BINARY,
     Client,
     DataError,
-    Dataset,
     InputError,
-    JudgedDataset,
     JudgeSettings,
     Registry,
-    Row,
     Simulated,
-    Unscored,
     Verdict,
 )
 from judgewright.plugins.rag.answers import (
@@ -28,7 +22,6 @@ from judgewright.plugins.rag.answers import (
     GivenAnswer,
     Grader,
     Setup,
-    compare_grades,
     compare_setups,
     correctness_inputs,
     grade_answers,
@@ -96,60 +89,6 @@ def test_every_fault_of_a_file_is_named(tmp_path: Path) -> None:
     asked.write_text(asked.read_text().splitlines()[0] + "\n")
     (question,) = read_questions(asked, documents)
     assert (question.gold, question.document, question.evidence) == (("rain", "Rain"), 0, (0, 12))
-
-
-def judged_answers(n: int = 60) -> JudgedDataset:
-    """Answers near to and far from the right one, with verdicts and labels at random; some without
-    either.
-    """
-    rng = np.random.default_rng(1)
-    rows: list[Row] = []
-    answers: list[Verdict | Unscored] = []
-    for i in range(n):
-        inputs = {
-            "query": "q",
-            "gold_answer": "blue whale",
-            "answer": "blue whale" if rng.random() < 0.5 else "cat",
-        }
-        label = None if i % 10 == 3 else float(rng.random() < 0.6)
-        rows.append(Row(id=str(i), inputs=inputs, label=label, group=str(i // 2)))
-        positive = bool(rng.random() < 0.5)
-        verdict = Verdict(row_id=str(i), score=float(positive), positive=positive)
-        answers.append(Unscored(row_id=str(i), reason="parse") if i % 15 == 4 else verdict)
-    return JudgedDataset(
-        dataset=Dataset.of(rows, labels=BINARY), answers=tuple(answers), scale=BINARY
-    )
-
-
-def test_agreement_is_that_of_scikit_learn() -> None:
-    """On the answers that both graded."""
-    judged = judged_answers()
-    graded = compare_grades(judged)
-    rows, answers = judged.dataset.rows, judged.answers
-    near = np.array([row.inputs["answer"] == "blue whale" for row in rows])
-    said = np.array([isinstance(answer, Verdict) and answer.positive for answer in answers])
-    scored = np.array([isinstance(answer, Verdict) for answer in answers])
-    labelled = np.array([row.label is not None for row in rows])
-    people = np.array([row.label == 1 for row in rows])
-    pairs = {
-        "judge and ANLS": (said, near, scored),
-        "judge and people": (said, people, scored & labelled),
-        "ANLS and people": (near, people, labelled),
-    }
-    assert [one.between for one in graded.agreements] == [*pairs]
-    for one in graded.agreements:
-        a, b, both = pairs[one.between]
-        assert one.kappa.value == pytest.approx(cohen_kappa_score(a[both], b[both]))
-        assert one.accuracy.value == pytest.approx(np.mean(a[both] == b[both]))
-        assert one.kappa.n == both.sum()
-    assert graded.anls.value == pytest.approx(near.mean())
-    assert graded.correct.value == pytest.approx(said[scored].mean())
-    assert graded.people is not None
-    assert graded.people.value == pytest.approx(people[labelled].mean())
-    with pytest.raises(InputError, match="no answer"):
-        compare_grades(
-            JudgedDataset(dataset=Dataset.of([], labels=BINARY), answers=(), scale=BINARY)
-        )
 
 
 def test_an_empty_answer_is_wrong_and_costs_nothing() -> None:

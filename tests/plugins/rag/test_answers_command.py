@@ -100,7 +100,7 @@ def test_ways_are_compared_each_with_each_and_nothing_is_asked_twice(
 def test_what_does_not_fit_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Options, judges and budgets; what was answered before the budget ended is shown."""
     for words, said in (
-        (("--chunker", "magic"), "none of recursive, markdown, semantic"),
+        (("--chunker", "magic"), "none of recursive, markdown"),
         (("--size", "200"), "an overlap of 300"),
         (("--judge", "groundedness"), "a question, a right answer and an answer"),
     ):
@@ -110,92 +110,3 @@ def test_what_does_not_fit_is_named(folder: Path, capsys: pytest.CaptureFixture[
     body = printed(capsys)
     assert body["error"]["kind"] == "BudgetSpent"
     assert any(setup["failed"] for setup in body["setups"])
-
-
-def test_ambiguous_queries_are_clarified(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The table says what was kept, and the file what became of each interpretation."""
-    lines = (folder / "reports" / "ambiguous.jsonl").read_text().splitlines(keepends=True)
-    (folder / "few_queries.jsonl").write_text("".join(lines[:4]))
-    words = (
-        "rag",
-        "answers",
-        "clarify",
-        "few_queries.jsonl",
-        "few.jsonl",
-        "--model",
-        "simulated",
-    )
-    assert run(*words, "--out", "clear.jsonl", "--json") == 0
-    body = printed(capsys)
-    written = [json.loads(line) for line in Path("clear.jsonl").read_text().splitlines()]
-    assert len(written) == body["proposed"]
-    assert sum(line["kept"] for line in written) == body["kept"]
-    assert run(*words) == 0
-    told = capsys.readouterr().out
-    assert "answerable" in told
-    assert "0 calls" in told
-
-
-def test_what_the_budget_does_not_reach_has_failed_and_is_not_dropped(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """An interpretation whose request was never sent was not found unanswerable."""
-    lines = (folder / "reports" / "ambiguous.jsonl").read_text().splitlines(keepends=True)
-    (folder / "few_queries.jsonl").write_text("".join(lines[:4]))
-    words = (
-        "rag",
-        "answers",
-        "clarify",
-        "few_queries.jsonl",
-        "few.jsonl",
-        "--model",
-        "simulated",
-        "--workspace",
-        "short",
-    )
-    assert run(*words, "--budget", "30000tokens", "--out", "clear.jsonl", "--json") == 3
-    body = printed(capsys)
-    assert body["error"]["kind"] == "BudgetSpent"
-    assert "unanswered" not in body["dropped"]
-    written = [json.loads(line) for line in Path("clear.jsonl").read_text().splitlines()]
-    failed = [line for line in written if "budget" in line["failure"]]
-    assert len(failed) == body["failed"] > 0
-    assert not any(line["dropped"] for line in failed)
-    assert run(*words) == 0
-    assert "have no answer" not in capsys.readouterr().out
-
-
-def test_anls_stands_beside_verdicts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The judge's verdicts are joined to the answers by id, and people's labels come along."""
-    rows = [
-        {"id": str(i), "query": "Who?", "gold_answer": "Ann Ode", "answer": answer, "label": label}
-        for i, (answer, label) in enumerate(
-            (("Ann Ode", 1), ("Ann  ode", 1), ("Bob", 0), ("Carl Pim", 1))
-        )
-    ]
-    Path("answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert (
-        run(
-            "bench",
-            "answer_correctness",
-            "answers.jsonl",
-            "--model",
-            "simulated",
-            "--out",
-            "v.jsonl",
-        )
-        == 0
-    )
-    capsys.readouterr()
-    assert run("rag", "answers", "measure", "answers.jsonl", "v.jsonl", "--json") == 0
-    (judged,) = printed(capsys)["judges"].values()
-    assert judged["anls"]["value"] == 0.5
-    assert judged["people"]["value"] == 0.75
-    assert {one["between"] for one in judged["agreement"]} == {
-        "judge and ANLS",
-        "judge and people",
-        "ANLS and people",
-    }
-    Path("other.jsonl").write_text('{"id": "z", "query": "q", "gold_answer": "g", "answer": "a"}\n')
-    assert run("rag", "answers", "measure", "other.jsonl", "v.jsonl") == 2
-    assert "none of the rows" in capsys.readouterr().err

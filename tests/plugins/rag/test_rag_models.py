@@ -10,7 +10,6 @@ from judgewright.runs.demo import write_demo_rows
 
 ASKING = {
     "define": ("rows.jsonl", "--out", "x.jsonl"),
-    "answers clarify": ("rows.jsonl", "rows.jsonl"),
     "answers compare": ("rows.jsonl", "rows.jsonl"),
     "annotate": ("rows.jsonl", "rows.jsonl", "--judge", "context_relevance", "--out", "x.jsonl"),
     "route ask": ("rows.jsonl", "--catalog", "catalog.yaml"),
