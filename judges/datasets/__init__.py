@@ -1,9 +1,7 @@
-"""Published data sets, read from the files their makers release, as rows a judge can be measured
-on.
+"""Labelled rows in the formats of other programs, which plug-ins read: an adapter is a `Source`.
 
-A YAML recipe each, or a file of Python where a recipe cannot say it. `open_source` gives flat rows
-with `id`, `label`, `group_id`, the inputs and slice columns; written as JSONL they are what
-`load_dataset` reads.
+`open_source` gives flat rows with `id`, `label`, `group_id`, the inputs and slice columns; written
+as JSONL they are what `load_dataset` reads.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""What an adapter is: a release as its makers publish it goes in, flat rows with a label come
+"""What an adapter is: a file as another program writes it goes in, flat rows with a label come
 out.
 """
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..errors import DataError, InputError
 from ..files.verdict_scale import GradeMap
 from ..rows import Scalar
 
@@ -19,15 +20,11 @@ Flat = dict[str, Scalar]
 class ReadOptions:
     """What a person may choose; each adapter reads what it knows."""
 
-    level: str = ""
-    """What one row is, one of the source's `levels`; empty for the first of them."""
-    seed: int = 0
-    """Decides what is drawn at random, such as negatives."""
-    columns: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict[str, str])
     """Of an annotation tool: our name to its column, or to a question; for `trec_dl` the files of
     `queries` and `passages`.
     """
-    label_map: GradeMap = field(default_factory=dict)
+    label_map: GradeMap = field(default_factory=dict[str, float | None])
     """Of an annotation tool: words of an answer, in lower case, and the grade each stands for."""
 
 
@@ -37,21 +34,42 @@ Read = Callable[[Path, ReadOptions, list[str]], Iterator[Flat]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One published data set and how it is read."""
+    """One format of labelled rows and how it is read."""
 
     name: str
     about: str
     """One line: the rows and their labels."""
-    inputs: tuple[str, ...]
-    """The columns a judge reads."""
-    judge: str
-    """A shipped judge with these inputs."""
-    licence: str
-    """What to heed before using the rows, as far as we know it; the release's own words decide."""
     read: Read
-    citation: str = ""
-    """Who made it."""
-    levels: tuple[str, ...] = ()
-    hub: str = ""
-    """Its name on the Hugging Face hub, where the files there have the columns the adapter reads.
+
+
+@dataclass(slots=True)
+class Opened:
+    """The rows at a path, to be read once, and notes that are complete when they have been."""
+
+    rows: Iterator[Flat]
+    notes: list[str]
+
+
+def open_source(
+    name: str,
+    path: Path,
+    options: ReadOptions | None = None,
+    *,
+    sources: Mapping[str, Source],
+) -> Opened:
+    """Open a file or folder with one of the sources by name.
+
+    Raises:
+        InputError: There is no such source.
+        DataError: There is nothing at the path. Reading the rows raises it for what is wrong
+            inside.
     """
+    source = sources.get(name)
+    if source is None:
+        hint = "any other table is read as it is: --column INPUT=COLUMN --label COLUMN"
+        raise InputError(f"there is no source {name!r}; known: {', '.join(sources)}", hint=hint)
+    if not path.exists():
+        raise DataError(f"{path}: there is no such file or folder")
+    # Filled while the rows are read: what was left out is known at the end only.
+    notes: list[str] = []
+    return Opened(source.read(path, options or ReadOptions(), notes), notes)

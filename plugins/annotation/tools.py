@@ -299,8 +299,7 @@ def _promptfoo_row(at: int, body: Body) -> Flat:
 
 
 def _source(name: str, about: str, read: Read) -> Source:
-    judge = "the one whose inputs you map"
-    return Source(name=name, about=about, inputs=(), judge=judge, licence="yours", read=read)
+    return Source(name=name, about=about, read=read)
 
 
 LABEL_STUDIO = _source(

@@ -1,4 +1,4 @@
-"""Write data files before a run: import a published release, or split a file into parts."""
+"""Write data files before a run: import another program's file, or split a file into parts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ...judges import (
     split_dataset,
     write_beside,
 )
-from ...judges.datasets import SOURCES, Flat, Source
+from ...judges.datasets import Flat, Source
 from ...judges.files import (
     Problems,
     RawRoles,
@@ -58,8 +58,8 @@ added to it. Another one does where sides.jsonl lies beside the file: it says, i
 
 
 def data_sources() -> dict[str, Source]:
-    """Return every data set that can be imported, and what plug-ins read, by name."""
-    return {**SOURCES, **{name: load(path) for name, path in brought("data_sources").items()}}
+    """Return what plug-ins read, by name."""
+    return {name: load(path) for name, path in brought("data_sources").items()}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -72,7 +72,6 @@ class Imported:
     labels: Counter[str] = field(default_factory=Counter)
     """Rows by label; `none` for those without."""
     groups: int = 0
-    datasets: Counter[str] = field(default_factory=Counter)
     notes: Sequence[str] = ()
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
@@ -83,7 +82,6 @@ class Imported:
             "rows": self.rows,
             "labels": dict(self.labels),
             "groups": self.groups,
-            "datasets": dict(self.datasets),
             "notes": list(self.notes),
         }
 
@@ -112,7 +110,6 @@ def import_rows(
         for row in _each_once(rows):
             imported.rows += 1
             imported.labels["none" if row.get("label") is None else f"{row['label']:g}"] += 1
-            imported.datasets[str(row.get("dataset", ""))] += 1
             groups.add(row.get("group_id") or ("", row["id"]))
             writer.write(row)
         if not imported.rows:

@@ -1,4 +1,4 @@
-"""`judgewright data`: look at a data file, split it, or make one from a published release."""
+"""`judgewright data`: look at a data file, split it, or make one from another program's."""
 
 from __future__ import annotations
 
@@ -50,12 +50,11 @@ class SplitOptions(RoleOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ImportOptions:
-    """What is read of a published release, and what is written."""
+    """What is read of another program's file, and what is written."""
 
     out: Path | None = option(
         "Output", None, "The JSONL to write.", type=OutFile(makes_folder=True)
     )
-    level: str = _data("", "What one row is, where the source has several.")
     columns: Mapping[str, str] = pairs_option(
         "Data",
         "Tools: which column or question is what; trec_dl: queries=FILE, passages=FILE.",
@@ -67,7 +66,7 @@ class ImportOptions:
 
 @click.group(cls=Group)
 def data() -> None:
-    """Look at a data file, split it into files, or make one from a published release."""
+    """Look at a data file, split it into files, or make one from another program's."""
 
 
 @data.command(
@@ -143,8 +142,8 @@ def split(file: Path, options: SplitOptions, workspace: Workspace, as_json: bool
 @data.command(
     "import",
     epilog=(
-        "Example:  judgewright data import ragtruth RAGTruth/dataset --level sentence --out"
-        " ragtruth.jsonl\nSources:  judgewright data import"
+        "Example:  judgewright data import label_studio export.json --map label=verdict --out"
+        " rows.jsonl\nSources:  judgewright data import"
     ),
 )
 @click.argument("source", required=False)
@@ -152,9 +151,7 @@ def split(file: Path, options: SplitOptions, workspace: Workspace, as_json: bool
 @options_of(options=ImportOptions)
 @json_option
 def import_(source: str | None, path: str | None, options: ImportOptions, as_json: bool) -> None:
-    """Make rows from the files of SOURCE at PATH, as their makers publish them; without SOURCE,
-    list the sources.
-    """
+    """Make rows from the files of SOURCE at PATH; without SOURCE, list the sources."""
     if source is None:
         _list_sources(as_json=as_json)
         return
@@ -164,7 +161,6 @@ def import_(source: str | None, path: str | None, options: ImportOptions, as_jso
             hint=f"judgewright data import {source} PATH --out rows.jsonl",
         )
     reading = ReadOptions(
-        level=options.level,
         columns=options.columns,
         label_map=(
             parse_grade_map(options.label_map, option="--label-map") if options.label_map else {}
@@ -177,18 +173,12 @@ def import_(source: str | None, path: str | None, options: ImportOptions, as_jso
         source=source,
         notes=opened.notes,
     )
-    body = done.to_json() | {"licence": opened.source.licence}
-    answer(body, partial(say_import, done, opened.source), as_json=as_json)
+    answer(done.to_json(), partial(say_import, done), as_json=as_json)
 
 
 def _list_sources(*, as_json: bool) -> None:
-    sources = data_sources().values()
+    sources = [(source.name, source.about) for source in data_sources().values()]
     if as_json:
-        keys = ("name", "about", "inputs", "judge", "levels", "hub", "licence", "citation")
-        say_json({"sources": [{key: getattr(source, key) for key in keys} for source in sources]})
+        say_json({"sources": [{"name": name, "about": about} for name, about in sources]})
         return
-    say_table(
-        ("source", "rows", "levels"),
-        [(source.name, source.about, ", ".join(source.levels)) for source in sources],
-        left=3,
-    )
+    say_table(("source", "rows"), sources, left=2)

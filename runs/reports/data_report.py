@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
 
-from ...judges.datasets import Source
 from ...judges.files import KINDS, DataReport
 from ..actions.check_data import RunPrice
 from ..actions.make_data import Imported
@@ -17,17 +16,10 @@ from .rendering import Exact
 _MOST_LABELS = 12
 
 
-def say_import(done: Imported, source: Source) -> None:
-    """Print what an import wrote, what was assumed, and what to heed."""
-    labels, datasets = dict(sorted(done.labels.items())), dict(done.datasets.most_common())
-    say_template(
-        "import",
-        done=done,
-        path=str(done.path),
-        source=source,
-        labels=_counts(labels, done.rows),
-        datasets=_counts(datasets, done.rows) if len(datasets) > 1 else "",
-    )
+def say_import(done: Imported) -> None:
+    """Print what an import wrote, and what was assumed."""
+    labels = _counts(dict(sorted(done.labels.items())), done.rows)
+    say_template("import", done=done, path=str(done.path), labels=labels)
 
 
 def _counts(counts: Mapping[str, int], n: int) -> str:

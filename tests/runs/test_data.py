@@ -16,8 +16,11 @@ from judgewright.judges import (
     load_dataset,
     split_dataset,
 )
+from judgewright.judges.datasets import Flat
 from judgewright.runs.actions import find_leaks
+from judgewright.runs.actions.make_data import import_rows
 from judgewright.runs.commands.data import data
+from judgewright.runs.reports.data_report import say_import
 
 ROWS = 80
 
@@ -166,99 +169,55 @@ def test_split_fills_in_the_ids_and_groups_it_went_by(rows_file: Path) -> None:
     assert ids == {str(line) for line in range(2, ROWS + 2)}
 
 
-def write_claims(folder: Path, claims: list[tuple[str, str, int]]) -> Path:
-    """Write claims in the columns of LLM-AggreFact."""
-    path = folder / "dev.jsonl"
-    rows = [
-        {"dataset": d, "doc": "Oda Kolm built it.", "claim": c, "label": n} for d, c, n in claims
-    ]
-    path.write_text("\n".join(map(json.dumps, rows)))
-    return path
-
-
-CLAIMS = [
-    ("RAGTruth", "Kolm built it.", 1),
-    ("Reveal", "Hale built it.", 0),
-    ("Reveal", "It was built.", 1),
-]
-
-
-def test_import_writes_rows_that_bench_reads_and_warns_about_the_licence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_import_writes_rows_that_bench_reads(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Counts and the caution are printed; the file loads."""
-    monkeypatch.chdir(tmp_path)
-    result = run("import", "llm_aggrefact", write_claims(tmp_path, CLAIMS), "--out", "rows.jsonl")
-    assert result.exit_code == 0
-    assert "3 rows in 1 groups" in result.output
-    assert "0: 1 (33%)   1: 2 (67%)" in result.output
-    assert "Reveal: 2 (67%)" in result.output
-    assert "licence: " in result.output
-    dataset = load_dataset(tmp_path / "rows.jsonl", inputs=("source", "statement"), scale=BINARY)
+    """Counts and notes are printed; the file loads."""
+    out = tmp_path / "rows.jsonl"
+    say_import(import_rows(claims(1, 0, 1), out, source="a tool", notes=["two are short"]))
+    printed = capsys.readouterr().out
+    for part in ("3 rows in 1 groups", "0: 1 (33%)   1: 2 (67%)", "note: two are short"):
+        assert part in printed
+    dataset = load_dataset(out, inputs=("source", "statement"), scale=BINARY)
     assert [row.label for row in dataset.rows] == [1, 0, 1]
 
 
+def claims(*labels: int) -> list[Flat]:
+    """Rows as an adapter yields them."""
+    return [
+        {
+            "id": f"c{at}",
+            "group_id": "g",
+            "source": "Kolm built it.",
+            "statement": "s",
+            "label": one,
+        }
+        for at, one in enumerate(labels)
+    ]
+
+
 def test_a_failed_import_leaves_no_file_and_the_old_one_as_it_was(tmp_path: Path) -> None:
-    """The last line is broken; nothing of the first two is left behind."""
-    path, out = (
-        write_claims(tmp_path, [*CLAIMS, ("Reveal", "x", 7)]),
-        tmp_path / "out" / "rows.jsonl",
-    )
-    with pytest.raises(DataError, match="line 4"):
-        run("import", "llm_aggrefact", path, "--out", out)
+    """The last row has an id that was used before, which the message names."""
+    out = tmp_path / "out" / "rows.jsonl"
+    rows = [*claims(1, 0), *claims(1)]
+    with pytest.raises(DataError, match="the id 'c0' stands twice"):
+        import_rows(rows, out, source="a tool")
     assert list(out.parent.iterdir()) == []
     out.write_text("old")
     with pytest.raises(DataError):
-        run("import", "llm_aggrefact", path, "--out", out)
+        import_rows(rows, out, source="a tool")
     assert [p.name for p in out.parent.iterdir()] == ["rows.jsonl"]
     assert out.read_text() == "old"
 
 
-def test_rows_with_ids_that_meet_are_refused(tmp_path: Path) -> None:
-    """The message has the id."""
-    answer = {"financebench_id": "f", "question": "q?", "gold_answer": "a", "label": "Refusal"}
-    path = tmp_path / "t.jsonl"
-    path.write_text((json.dumps(answer | {"model_answer": "b"}) + "\n") * 2)
-    with pytest.raises(DataError, match="the id 'f' stands twice"):
-        run("import", "financebench", path, "--out", tmp_path / "rows.jsonl")
-    with pytest.raises(InputError, match="no source 'generic'") as caught:
-        run("import", "generic", path, "--out", tmp_path / "rows.jsonl")
+def test_an_unknown_source_and_badly_formed_pairs_are_refused(tmp_path: Path) -> None:
+    """Each message names its option; of an unknown source it says how any table is read."""
+    path = tmp_path / "export.json"
+    path.write_text("[]")
+    ending = ("--out", tmp_path / "rows.jsonl")
+    for pair in (("--map", "query"), ("--label-map", "=1"), ("--label-map", "a=b")):
+        with pytest.raises(InputError, match=pair[0]):
+            run("import", "label_studio", path, *ending, *pair)
+    with pytest.raises(InputError, match="no source 'ragtruth'") as caught:
+        run("import", "ragtruth", path, *ending)
     assert "--column INPUT=COLUMN --label COLUMN" in (caught.value.hint or "")
-
-
-def test_badly_formed_pairs_are_refused(tmp_path: Path) -> None:
-    """Each message names its option."""
-    path = write_claims(tmp_path, CLAIMS)
-    for option, pair in (
-        ("--map", "query"),
-        ("--label-map", "=1"),
-        ("--label-map", "a=b"),
-    ):
-        with pytest.raises(InputError, match=option):
-            run("import", "label_studio", path, "--out", tmp_path / "rows.jsonl", option, pair)
-
-
-@pytest.mark.parametrize(
-    ("source", "path", "command"),
-    [
-        ("trec_dl", "ir:msmarco", "ir_datasets export msmarco qrels"),
-        ("ragtruth", "hub:owner/name", "hf download owner/name "),
-    ],
-)
-def test_a_release_that_is_not_fetched_yet_says_what_fetches_it(
-    source: str, path: str, command: str, tmp_path: Path
-) -> None:
-    """These were read before; any other missing path has no hint."""
-    with pytest.raises(InputError, match=f"{path}: there is no such file") as caught:
-        run("import", source, path, "--out", tmp_path / "rows.jsonl")
-    assert command in (caught.value.hint or "")
-    with pytest.raises(InputError, match="there is no such file") as caught:
-        run("import", source, tmp_path / "nowhere", "--out", tmp_path / "rows.jsonl")
-    assert caught.value.hint is None
-
-
-def test_sources_lists_every_source_with_its_licence() -> None:
-    """As a table and as JSON."""
-    assert "ragtruth" in run("import").output
-    listed: list[dict[str, object]] = parsed("import")["sources"]  # type: ignore[assignment]
-    assert all(source["licence"] for source in listed)

@@ -125,9 +125,5 @@ def _of_json(line: str) -> tuple[str, str, str] | None:
 TREC_DL = Source(
     name="trec_dl",
     about="qrels with NIST's grades 0..3, with --map queries=FILE and --map passages=FILE",
-    inputs=("query", "passage"),
-    judge="context_relevance",
-    licence="MS MARCO texts are for non-commercial research only",
     read=read_trec_dl,
-    citation="Craswell et al. (2020 ff.), TREC Deep Learning",
 )

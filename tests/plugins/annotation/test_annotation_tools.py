@@ -45,7 +45,7 @@ def test_every_tool_yields_rows_that_a_judge_can_be_measured_on(tool: str, tmp_p
     assert [row.label for row in dataset.rows] == [1, 0]
     assert all(text for row in dataset.rows for text in row.inputs.values())
     source = data_sources()[tool]
-    assert "\n" not in source.about + source.licence
+    assert "\n" not in source.about
     with pytest.raises(DataError, match="there is no such file or folder"):
         read(tool, tmp_path / "nowhere")
 
