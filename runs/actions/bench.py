@@ -50,6 +50,7 @@ from ..store.sealed_rows import (
     cost_of_measuring,
     enter_look,
     read_open,
+    require_shown,
     seal_first,
     seal_of,
     version_of,
@@ -151,8 +152,8 @@ def run_bench(
             gate.
 
     Raises:
-        InputError: A column that was named is missing, the options contradict each other, or the
-            model is none that may be asked.
+        InputError: A column that was named is missing, the options contradict each other, no row
+            may be written to a file, or the model is none that may be asked.
         WorldError: The endpoint answered nothing, or the disk or the person stopped it; asking
             again goes on.
     """
@@ -164,6 +165,10 @@ def run_bench(
     if seal:
         seal_first(workspace, dataset, source and Path(source.data))
     read = read_open(workspace, dataset, sealed=sealed or show_all)
+    if options.out is not None and not show_all:
+        seal = seal_of(workspace, read.dataset, by="bench")
+        instead = "without --out the figures alone are given"
+        require_shown(seal, name=dataset.name, instead=instead)
     first_said = read.notes or cost_of_measuring(
         workspace, dataset, f"{prompt.name}@{prompt.version}"
     )

@@ -139,7 +139,8 @@ def open_rows(
     if not read.sealed or show_all:
         seal = seal_of(workspace, judged.dataset, show_all=show_all, by="slices")
         notes, judged = seal.notes(), seal.shown(judged)
-        require_shown(seal, judged, name=judged.dataset.name)
+        instead = "judgewright slices RUN shows that run's open rows"
+        require_shown(seal, name=judged.dataset.name, instead=instead)
     enter_look(workspace, read.looked_at_by(version_of(judged)), judged.dataset, by="slices")
     return judged.noting(*notes)
 

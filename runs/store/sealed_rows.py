@@ -318,19 +318,21 @@ def _named_in_rows(judged: JudgedDataset) -> str:
     return only if isinstance(only, str) else ""
 
 
-def require_shown(seal: Seal, judged: JudgedDataset, *, name: str) -> None:
+def require_shown(seal: Seal, *, name: str, instead: str) -> None:
     """Refuse to go on where nothing is left to show.
+
+    Args:
+        seal: Which rows of the data are sealed.
+        name: Of the data.
+        instead: What shows something all the same.
 
     Raises:
         InputError: Every row is sealed.
     """
-    if seal.hides and not len(judged.dataset):
+    if seal.hides and seal.sealed.all():
         raise InputError(
             f"every row of {name} is sealed {seal.sealed_by}",
-            hint=(
-                "judgewright slices RUN shows that run's open rows; --all opens the holdout, and"
-                " the ledger says so"
-            ),
+            hint=f"{instead}; --all opens the holdout, and the ledger says so",
         )
 
 

@@ -217,6 +217,20 @@ def test_a_file_of_sealed_rows_alone_shows_nothing(
     assert "--all opens the holdout" in told
 
 
+def test_no_verdict_file_without_a_row_is_written(
+    folder: Path, say: Say, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """After a gate every row is sealed: refused before a model is asked; the figures are given."""
+    look(say, "groundedness", "v1.yaml", "rows.jsonl")
+    bench = ("bench", "v2.yaml", "rows.jsonl", *SIMULATED)
+    assert run(*bench, "--out", "verdicts.jsonl") == 2
+    told = capsys.readouterr().err
+    assert "every row of rows is sealed to run" in told
+    assert "without --out the figures alone are given; --all opens the holdout" in told
+    assert not Path("verdicts.jsonl").exists()
+    assert json.loads(say(*bench, "--json"))["calls"] > 0
+
+
 def test_outside_a_workspace_score_writes_nothing(folder: Path, say: Say) -> None:
     """It reads verdict files wherever they are; there is no ledger to enter a look in."""
     Path("v.jsonl").write_text(
