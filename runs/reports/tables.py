@@ -101,7 +101,7 @@ def evidence_table(evidence: Evidence) -> Table:
         if estimated:
             one = None if role == "slice" else estimated.get(metric)
             values.append("" if one is None else _give_or_take(one["change"], one["error"]))
-        rows = (count(change[name]) for name in ("n", "groups", "changed_groups"))
+        rows = (count(change[name]) for name in ("n", "groups", "bearing_groups"))
         spread = (signed(change["difference"]), interval(change, change=True))
         lines.append((role, metric, *values, *spread, p_value(p), *rows))
     notes = (P_MEANS, ESTIMATED_MEANS) if estimated else (P_MEANS,)

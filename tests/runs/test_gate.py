@@ -184,6 +184,22 @@ def test_fewer_than_twenty_queries_are_undecided_though_no_column_names_them(
     assert any("share the same query" in note for note in found["notes"])
 
 
+def test_sentence_and_table_count_the_same_groups(place: Workspace, tmp_path: Path) -> None:
+    """Those with a row that the metric is about; the verdicts of more groups have changed."""
+    files = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    for path, called_good in zip(files, (21, 14), strict=True):
+        lines = (
+            {"id": f"r{i}", "group": f"g{i}", "label": i % 2, "score": int(i < called_good)}
+            for i in range(60)
+        )
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    printed = invoke(place, *files, "--target", "precision").stdout
+    assert "only 14 groups of the holdout bear on precision" in printed
+    head, _, target = printed[printed.index("metric  ") :].splitlines()[:3]
+    assert head.endswith("groups  bear on it")
+    assert target.split()[-2:] == ["60", "14"]
+
+
 def test_rows_that_one_file_lacks_are_unscored_there_and_labels_must_agree(
     place: Workspace, tmp_path: Path
 ) -> None:
