@@ -108,8 +108,6 @@ def run_round(
 ) -> Counts:
     """Bench with two kills, resume, bench again; return what was counted."""
     write_rows(folder / "rows.jsonl", rows)
-    price = {"simulated": {"input": 1e6 * DOLLARS, "output": 1e6 * DOLLARS}}
-    (folder / "prices.json").write_text(json.dumps(price))
     model = Counting(latency)
     began = time.monotonic()
     with Server(make_app(model)) as server:
@@ -156,9 +154,13 @@ def write_rows(path: Path, rows: int) -> None:
 
 def bench(folder: Path, base_url: str, workers: int, address: str) -> subprocess.Popen[bytes]:
     """Start the command."""
+    price = {"input": 1e6 * DOLLARS, "output": 1e6 * DOLLARS}
+    priced = {"model": "simulated", "base_url": base_url, "price": price}
+    models = folder / "own-models.yaml"
+    models.write_text(json.dumps({"priced": priced}))
     flags = [
         "--model",
-        f"simulated@{base_url}",
+        "priced",
         "--engine",
         f"dask={workers}",
         "--out",
@@ -178,7 +180,7 @@ def bench(folder: Path, base_url: str, workers: int, address: str) -> subprocess
             "100000",
         ],
         cwd=folder,
-        env={**os.environ, "JUDGEWRIGHT_PRICES": str(folder / "prices.json")},
+        env={**os.environ, "JUDGEWRIGHT_MODELS": str(models)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     )

@@ -8,7 +8,6 @@ import re
 import shlex
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from dataclasses import fields
 from html.parser import HTMLParser
@@ -17,7 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from judgewright.judges import Prices, Registry
+from judgewright.judges import Registry
 from judgewright.judges.models import ModelSettings, Origin, checked_url
 from judgewright.runs.config import read_environment, read_user_models, read_workspace_models
 from judgewright.runs.exports import TARGETS, ExportContext, write_export
@@ -234,25 +233,6 @@ def test_the_tutorial_does_what_it_says(run: TutorialRun) -> None:
         "Compare each number with the source"
         in (run.folder / "handover" / "judge.json").read_text()
     )
-
-
-def test_the_price_file_of_the_page_is_read(tmp_path: Path) -> None:
-    """A model anywhere, a model at one endpoint alone, and the price of cached tokens."""
-    (text,) = blocks(DOCS / "how-to" / "budget.md", "toml")
-    file = tmp_path / "prices.toml"
-    file.write_text(text)
-    prices = Prices(file)
-    assert set(tomllib.loads(text)) == {
-        "Qwen/Qwen2.5-7B-Instruct",
-        "your-model@https://gateway.example.com/v1",
-    }
-    assert prices.cost(
-        "Qwen/Qwen2.5-7B-Instruct", "http://127.0.0.1:8000/v1", 1_000_000, 0
-    ) == pytest.approx(0.05)
-    cost = prices.cost(
-        "your-model", "https://gateway.example.com/v1", 1_000_000, 0, cached=1_000_000
-    )
-    assert cost == pytest.approx(0.075)
 
 
 def test_the_models_file_of_the_page_is_read(tmp_path: Path) -> None:

@@ -103,8 +103,8 @@ class Budget:
                 f"the price of model {model!r} is unknown, so a budget of ${self.money:.2f} cannot"
                 " be kept",
                 hint=(
-                    "give the budget in tokens (--budget 200000tokens), or name the model in a"
-                    " price file"
+                    "give the budget in tokens (--budget 200000tokens), or say what the model"
+                    " costs: judgewright models add NAME --set price=INPUT/OUTPUT"
                 ),
             )
         dollars = cost or 0.0

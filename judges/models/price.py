@@ -1,28 +1,22 @@
 """Prices: what a call costs, from prices that are on this machine.
 
-`genai-prices` ships a snapshot of public prices and is never asked to update it. A price file of
-the user's wins. An unknown price is None and never 0: a budget in money then cannot be kept, and
-says so.
+`genai-prices` ships a snapshot of public prices and is never asked to update it. A price in the
+model's settings wins. An unknown price is None and never 0: a budget in money then cannot be
+kept, and says so.
 """
 
 from __future__ import annotations
 
 import math
-import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from pathlib import Path
+from functools import lru_cache
 from typing import Annotated, ClassVar, Literal
 
-import orjson
 from annotated_types import Ge, Lt
 
 from ..errors import InputError
-from ..files.small_file import read_small
 
 _MILLION = 1_000_000
-_MAX_FILE = 1_000_000
 _Dollars = Annotated[float, Ge(0), Lt(math.inf)]
 
 
@@ -58,15 +52,10 @@ class Price:
 
 @dataclass(frozen=True)
 class Prices:
-    """Prices of models, from the user's file first and the bundled snapshot second.
+    """What a model costs, by its settings, else by the bundled snapshot."""
 
-    The file is JSON or TOML: a model's name, or `NAME@https://host/v1` for one endpoint only, to
-    its `input`, `output` and, where it differs, `cached` price in US dollars per million tokens.
-    """
-
-    user_file: Path | None = None
-    model_price: Price | None = None
-    """The price in the model's settings; the file wins."""
+    own: Price | None = None
+    """The price in the model's settings."""
 
     def cost(
         self, model: str, endpoint: str, tokens_in: int, tokens_out: int, cached: int = 0
@@ -79,22 +68,14 @@ class Prices:
             tokens_in: Prompt tokens, cached ones included.
             tokens_out: Completion tokens.
             cached: Prompt tokens the endpoint had cached.
-
-        Raises:
-            InputError: The user's price file cannot be read.
         """
         # Some endpoints report more cached tokens than tokens.
         cached = min(cached, tokens_in)
-        own = self._own.get(f"{model}@{endpoint}") or self._own.get(model) or self.model_price
-        if own is not None:
-            return own.cost(tokens_in, tokens_out, cached)
+        if self.own is not None:
+            return self.own.cost(tokens_in, tokens_out, cached)
         if endpoint.startswith("simulated:") or model == "simulated":
             return 0.0
         return _public_cost(model, endpoint, tokens_in, tokens_out, cached)
-
-    @cached_property
-    def _own(self) -> Mapping[str, Price]:
-        return {} if self.user_file is None else _read(self.user_file)
 
 
 def _public_cost(
@@ -135,32 +116,3 @@ def _calculated(model: str, endpoint: str, tokens_in: int, tokens_out: int, cach
 
     usage = Usage(input_tokens=tokens_in, output_tokens=tokens_out, cache_read_tokens=cached)
     return float(calc_price(usage, model, provider_api_url=endpoint).total_price)
-
-
-def _read(path: Path) -> Mapping[str, Price]:
-    from pydantic import (
-        TypeAdapter,
-        ValidationError,
-    )  # takes most of the time that this file takes to import
-
-    hint = 'write {"my-model": {"input": 0.15, "output": 0.60}}, in US dollars per million tokens'
-    try:
-        raw = read_small(path, limit=_MAX_FILE)
-        body = tomllib.loads(raw.decode()) if path.suffix.lower() == ".toml" else orjson.loads(raw)
-        return TypeAdapter(dict[str, Price]).validate_python(body)
-    except OSError as error:
-        raise InputError(
-            f"the price file {str(path)!r} cannot be read: {error.strerror}"
-        ) from error
-    except InputError as error:
-        raise InputError(f"the price file {str(path)!r}: {error}", hint=hint) from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise InputError(
-            f"the price file {str(path)!r}: {field}: {first['msg']}", hint=hint
-        ) from error
-    except ValueError as error:  # not UTF-8, not JSON, not TOML
-        raise InputError(
-            f"the price file {str(path)!r} is neither JSON nor TOML: {error}", hint=hint
-        ) from error

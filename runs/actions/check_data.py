@@ -155,7 +155,7 @@ def price_of(
         name, url = named.model, named.base_url
     limit = settings.max_tokens or VERDICT_LIMIT
     replies = report.rows * (limit if settings.api is None else REPLY_TOKENS)
-    prices, total = Prices(environment.prices, settings.price), report.tokens.total
+    prices, total = Prices(settings.price), report.tokens.total
     return RunPrice(
         model=name,
         tokens_in=total,

@@ -206,12 +206,12 @@ def _rates(
     rates: dict[str, _Rate] = {}
     for what, size in sizes.items():
         who = "optimizer" if what == "optimizer" else "judge"
-        prices = Prices(environment.prices, environment.settings(names[who]).price)
+        prices = Prices(environment.settings(names[who]).price)
         via = writer_via if who == "optimizer" else config.via
         rates[what] = _Rate.of(models[who], prices, via, *size)
     if (cascade := planned.prompt.cascade) is not None:
         slow = open_model(cascade.model, environment)
-        prices = Prices(environment.prices, environment.settings(cascade.model).price)
+        prices = Prices(environment.settings(cascade.model).price)
         for what in ("judge", _WITH_CASES):
             second = _Rate.of(slow, prices, "live", sizes[what][0], VERDICT_TOKENS)
             rates[what] = rates[what].then(second, cascade.share)
@@ -320,7 +320,7 @@ def _spans(lines: Sequence[Asked] | None, rates: Mapping[str, _Rate]) -> tuple[S
         paired.append((line, rates[_WITH_CASES if line.cases else who]))
     sizes = [rate.tokens_in + rate.tokens_out for _, rate in paired]
     prices = [rate.dollars for _, rate in paired]
-    money = Span(reason="the price of a model is unknown; name it in a price file")
+    money = Span(reason="the price of a model is unknown; `models add --set price=` names it")
     dollars = [price for price in prices if price is not None]
     if len(dollars) == len(prices):
         money = _span(lines, dollars)

@@ -79,7 +79,7 @@ def try_model(name: str, environment: Environment) -> ModelTrial:
         open_model(name, environment),
         settings=settings,
         record=MemoryRecord(),
-        prices=Prices(environment.prices, settings.price),
+        prices=Prices(settings.price),
         watch=None if watch is None else lambda _, progress: watch("the test", progress),
         tries=1,
         row_seconds=SECONDS,

@@ -116,9 +116,6 @@ class Environment:
     """
     workspace: Path | ServerAddress | None = None
     """JUDGEWRIGHT_WORKSPACE"""
-    prices: Path | None = None
-    """JUDGEWRIGHT_PRICES, a file of dollars per million tokens that overrides the bundled prices.
-    """
     trace: TraceSettings = TraceSettings()
     """What is recorded of runs for people who watch over them."""
     watch: Callable[[str, Progress], None] | None = None
@@ -407,7 +404,7 @@ def _bound_by(variable: str, base_url: str, key_variable: str, key: str | None) 
 def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
     """Read the environment once."""
     values = dict(os.environ if variables is None else variables)
-    folder, prices = values.get("JUDGEWRIGHT_WORKSPACE"), values.get("JUDGEWRIGHT_PRICES")
+    folder = values.get("JUDGEWRIGHT_WORKSPACE")
     # A variable that is set to nothing counts as not set.
     return Environment(
         base_url=values.get(OPENAI_URL) or OPENAI,
@@ -417,7 +414,6 @@ def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
         models=user_models_path(values),
         variables=MappingProxyType(values),
         workspace=read_place(folder) if folder else None,
-        prices=Path(prices) if prices else None,
         trace=_trace_settings(values),
     )
 
@@ -655,7 +651,7 @@ def open_client(
         settings=settings,
         record=record,
         budget=budget,
-        prices=Prices(environment.prices, settings.price),
+        prices=Prices(settings.price),
         exchange=exchange,
         engine=engine,
         encoder=encoder,

@@ -62,7 +62,7 @@ class ModelCards:
             return ModelCard(name=name, problem=words_of(error), tried=tried)
         price_in = price_out = None
         if named := described.named:
-            prices = Prices(environment.prices, named.settings.price)
+            prices = Prices(named.settings.price)
             price_in = prices.cost(named.model, named.base_url, MILLION, 0)
             price_out = prices.cost(named.model, named.base_url, 0, MILLION)
         return ModelCard(

@@ -47,7 +47,6 @@ def stamp_of_plan(
     files = [
         data,
         data.with_name(SIDES_FILE),
-        environment.prices,
         environment.models,
         environment.shared,
     ]

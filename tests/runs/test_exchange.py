@@ -145,10 +145,13 @@ def test_a_batch_is_resumed_by_the_same_command(
 ) -> None:
     """`--no-wait` hands it over and ends; its id is in the workspace, and its price is half."""
     with Server(make_app(Simulated(), Faults.parse("batch_looks=1"))) as server:
-        Path("prices.json").write_text('{"simulated": {"input": 1, "output": 1}}')
+        Path("mine.yaml").write_text(
+            f"priced:\n  model: simulated\n  base_url: {server.base_url}\n"
+            "  price: {input: 1, output: 1}\n"
+        )
         with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("JUDGEWRIGHT_PRICES", "prices.json")
-            model = f"simulated@{server.base_url}"
+            patch.setenv("JUDGEWRIGHT_MODELS", str(Path("mine.yaml").resolve()))
+            model = "priced"
             command = (
                 "bench",
                 "groundedness",

@@ -137,12 +137,12 @@ def test_a_budget_that_does_not_pay_for_folds_gets_a_split_and_is_told(folder: P
 
 def test_prices_make_money_and_an_unknown_price_is_no_zero(folder: Path) -> None:
     """Dollars are the tokens at the prices given; without a price they are not known."""
-    (folder / "prices.json").write_text('{"mine": {"input": 1.0, "output": 1.0}}')
-    known = planned(
-        folder,
-        model="mine@http://127.0.0.1:9/v1",
-        environment=Environment(prices=folder / "prices.json"),
+    models = folder / "models.yaml"
+    models.write_text(
+        "priced:\n  model: mine\n  base_url: http://127.0.0.1:9/v1\n"
+        "  price: {input: 1.0, output: 1.0}\n"
     )
+    known = planned(folder, model="priced", environment=Environment(models=models))
     assert known.tokens.likely is not None
     assert known.tokens.at_most is not None
     assert known.money.likely == pytest.approx(known.tokens.likely * 1e-6, rel=1e-2)

@@ -24,6 +24,7 @@ from judgewright.judges.models import (
     Exchange,
     MemoryRecord,
     Message,
+    Price,
     Prices,
     Request,
     RequestFile,
@@ -148,16 +149,15 @@ def test_ctrl_c_while_waiting_ends_and_keeps_the_batch(place: Callable[[str], Pl
     assert here.stats()["batches"] == {"created": 1}
 
 
-def test_half_the_price(place: Callable[[str], Place], tmp_path: Path) -> None:
+def test_half_the_price(place: Callable[[str], Place]) -> None:
     """Of what is reserved, and of what was spent."""
     here = place("batch_looks=0")
-    prices = tmp_path / "prices.json"
-    prices.write_text('{"simulated": {"input": 1000000, "output": 1000000}}')
+    prices = Prices(Price(input=1_000_000, output=1_000_000))
     url = here.server.base_url
     queue = BatchQueue(base_url=url, api_key=None)
     model = Endpoint(name="simulated", base_url=url, api_key=None)
     exchange = Exchange(here.folder, courier=queue, price_share=0.5)
-    with Client(model, record=here.record, prices=Prices(prices), exchange=exchange) as client:
+    with Client(model, record=here.record, prices=prices, exchange=exchange) as client:
         (outcome,) = client.ask(rows(1))
         assert isinstance(outcome, Completion)
         assert client.stats.cost == (outcome.tokens_in + outcome.tokens_out) / 2

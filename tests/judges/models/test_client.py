@@ -32,6 +32,7 @@ from judgewright.judges.models import (
     MemoryRecord,
     Message,
     ModelSettings,
+    Price,
     Prices,
     Progress,
     Request,
@@ -93,13 +94,9 @@ def over_http(fake, **more) -> Client:
 
 
 @pytest.fixture
-def prices(tmp_path):
-    """A dollar per thousand tokens, for the scripted model and the served one."""
-    path = tmp_path / "prices.json"
-    path.write_text(
-        '{"m": {"input": 1000, "output": 1000}, "scripted": {"input": 1000, "output": 1000}}'
-    )
-    return Prices(path)
+def prices():
+    """A dollar per thousand tokens."""
+    return Prices(Price(input=1000, output=1000))
 
 
 # Order, duplicates, the record.

@@ -4,10 +4,8 @@ stops early.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 
 from judgewright.judges import BudgetSpent, Message, ModelError, Progress, Request
@@ -17,6 +15,7 @@ from judgewright.judges.models import (
     Completion,
     Endpoint,
     MemoryRecord,
+    Price,
     Prices,
     Recorded,
     Spending,
@@ -231,12 +230,11 @@ def test_stored_replies_that_were_cut_are_shown_without_a_model(reasoner: Server
     assert reading.stats.recorded == 30
 
 
-def test_prices_and_progress_count_both_requests(reasoner: Server, tmp_path: Path) -> None:
+def test_prices_and_progress_count_both_requests(reasoner: Server) -> None:
     """The cost of the row is that of its two replies, and the count ends at the number of rows."""
-    prices = tmp_path / "prices.json"
-    prices.write_bytes(orjson.dumps({"r": {"input": 0.0, "output": 1.0}}))
+    prices = Prices(Price(input=0.0, output=1.0))
     seen: list[Any] = []
-    with client(reasoner, prices=Prices(prices)) as asking:
+    with client(reasoner, prices=prices) as asking:
         outcomes = asking.ask(requests(5), progress=seen.append)
     costs = sum(outcome.cost or 0.0 for outcome in outcomes if isinstance(outcome, Completion))
     assert costs == pytest.approx(asking.stats.cost) == pytest.approx(seen[-1].cost)

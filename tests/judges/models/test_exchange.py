@@ -23,6 +23,7 @@ from judgewright.judges.models import (
     Exchange,
     MemoryRecord,
     Message,
+    Price,
     Prices,
     Request,
     RequestFile,
@@ -373,9 +374,8 @@ def test_a_reply_that_this_workspace_never_asked_for_counts_and_costs(tmp_path: 
     waiting(client(tmp_path, MemoryRecord()), rows(2))
     write(tmp_path / "a.jsonl", map(batch_line, newest(tmp_path)))
     record = MemoryRecord()
-    prices = tmp_path / "prices.json"
-    prices.write_text('{"by-hand": {"input": 1000000, "output": 1000000}}')
-    one = client(tmp_path, record, prices=Prices(prices))
+    prices = Prices(Price(input=1_000_000, output=1_000_000))
+    one = client(tmp_path, record, prices=prices)
     assert texts(one.ask(rows(2))) == ["echo row 0", "echo row 1"]
     assert record.spending() == Spending(settled_cost=24.0, settled_tokens=24)
     assert one.stats.cost == 24.0

@@ -4,8 +4,7 @@ import socket
 
 import pytest
 
-from judgewright.judges import InputError
-from judgewright.judges.models import Prices
+from judgewright.judges.models import Price, Prices
 
 OPENAI = "https://api.openai.com/v1"
 
@@ -63,50 +62,13 @@ def test_simulated_models_cost_nothing():
     assert Prices().cost("simulated", "http://127.0.0.1:9/v1", 1000, 1000) == 0.0
 
 
-def test_the_users_file_wins(tmp_path):
-    """JSON: over the public price, for one endpoint only where it says so, cached at its own
-    price.
-    """
-    path = tmp_path / "prices.json"
-    path.write_text(
-        '{"gpt-6-luna": {"input": 1, "output": 2}, '
-        '"gpt-6-luna@http://gate/v1": {"input": 10, "output": 20, "cached": 5}}'
-    )
-    prices = Prices(path)
-    assert prices.cost("gpt-6-luna", OPENAI, 1_000_000, 500_000, 1_000_000) == pytest.approx(2.0)
-    assert prices.cost("gpt-6-luna", "http://gate/v1", 1_000_000, 0, 500_000) == pytest.approx(7.5)
-
-
-def test_a_price_file_may_be_toml(tmp_path):
-    """The same words in TOML."""
-    path = tmp_path / "prices.toml"
-    path.write_text('["my-llama"]\ninput = 0.5\noutput = 0.5\n')
-    assert Prices(path).cost("my-llama", "http://x/v1", 2_000_000, 0) == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "said"),
-    [
-        ("p.json", "{", "neither JSON nor TOML"),
-        ("p.toml", "a =", "neither JSON nor TOML"),
-        ("p.json", '{"m": {"input": 1}}', "m.output: Field required"),
-        ("p.json", '{"m": {"input": -1, "output": 0}}', "m.input"),
-        ("p.json", '{"m": {"input": 1, "output": 1, "per": "token"}}', "m.per"),
-        ("p.json", "[1]", "valid dictionary"),
-    ],
-)
-def test_a_price_file_that_cannot_be_used_says_where(tmp_path, name, text, said):
-    """A wrong price is worse than none."""
-    path = tmp_path / name
-    path.write_text(text)
-    with pytest.raises(InputError, match=said):
-        Prices(path).cost("m", OPENAI, 1, 1)
-
-
-def test_a_missing_price_file_is_named(tmp_path):
-    """With its path."""
-    with pytest.raises(InputError, match=r"absent\.json' cannot be read"):
-        Prices(tmp_path / "absent.json").cost("m", OPENAI, 1, 1)
+def test_the_price_of_the_settings_wins():
+    """Over the public one, with cached tokens at their own price, where there is one."""
+    assert Prices(Price(input=1, output=2)).cost(
+        "gpt-6-luna", OPENAI, 1_000_000, 500_000, 1_000_000
+    ) == pytest.approx(2.0)
+    cached = Prices(Price(input=10, output=20, cached=5))
+    assert cached.cost("m", "http://x/v1", 1_000_000, 0, 500_000) == pytest.approx(7.5)
 
 
 def test_prices_never_touch_the_network(monkeypatch):
