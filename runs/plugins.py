@@ -27,7 +27,6 @@ OURS = (
     "postgres",
     "dask",
     "agents",
-    "tracing",
 )
 """The folders of `plugins/` that hold one, in the order of the first screen."""
 Kind = Literal[
@@ -40,7 +39,6 @@ Kind = Literal[
     "judge_readers",
     "prompt_readers",
     "model_kinds",
-    "tracers",
 ]
 
 
@@ -69,8 +67,6 @@ class Plugin:
     """By what they read, such as `source files`: `PromptReader`s of `judges add FILE`."""
     model_kinds: Mapping[str, str] = field(default_factory=dict[str, str])
     """By KIND of `KIND/PROVIDER/MODEL`, as `--model` takes it: `ModelKind`s."""
-    tracers: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Functions as `trace_run`, which record a run where its `TraceSettings` say so."""
 
 
 @cache

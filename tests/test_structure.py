@@ -41,7 +41,7 @@ HEAVY = {
         "sentencex",
         "datasets",
     ),
-    *("sentence_transformers", "opentelemetry", "distributed", "dask", "psycopg"),
+    *("sentence_transformers", "distributed", "dask", "psycopg"),
 }
 ASKED_FOR = {
     "textgrad",

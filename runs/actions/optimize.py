@@ -30,7 +30,6 @@ from ...optimize import (
 )
 from ...optimize.events import Remeasured, RunEvent, Started, StatedObjective, read_event
 from ..config.environment import Environment
-from ..run_trace import RunTrace, trace_run
 from ..store.banks import keep_banks
 from ..store.journal import RunJournal, create_run, run_session, set_config
 from ..store.ledger import HoldoutLedger
@@ -311,13 +310,11 @@ def _run(
     try:
         with (
             run_session(workspace.database, run_id),
-            trace_run(environment.trace, run_id, "optimize") as trace,
             open_run_clients(
                 workspace,
                 run_id,
                 config,
                 environment.for_run(config.model_settings),
-                trace=trace,
                 models=config.model_access,
             ) as clients,
         ):
@@ -334,7 +331,7 @@ def _run(
                 judge_client=clients[config.model, config.via],
                 optimizer_client=clients[config.optimizer_access],
                 proposers=prepared.proposers,
-                journal=_WatchedJournal(stored, trace, on_event, first_new),
+                journal=_WatchedJournal(stored, on_event, first_new),
                 ledger=HoldoutLedger(workspace.database),
                 run_id=run_id,
                 keep=partial(keep_banks, workspace),
@@ -398,7 +395,6 @@ class _WatchedJournal:
     """A journal that passes each event on once it is written."""
 
     journal: Journal
-    trace: RunTrace
     on_event: OnEvent
     first_new: int
     """The first event that is passed on."""
@@ -406,7 +402,6 @@ class _WatchedJournal:
     def record(self, kind: str, payload: Mapping[str, Any]) -> Event:  # Any: JSON
         """Write, then pass it on."""
         event = self.journal.record(kind, payload)
-        self.trace.step(event)
         typed = read_event(event.kind, event.payload)
         if typed is not None and event.seq >= self.first_new:
             self.on_event(typed)

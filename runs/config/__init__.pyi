@@ -3,7 +3,6 @@ from .command_options import ModelOptions
 from .environment import (
     Environment,
     NamedModel,
-    TraceSettings,
     open_client,
     open_model,
     parse_budget,
@@ -24,7 +23,6 @@ __all__ = [
     "ModelEntry",
     "ModelOptions",
     "NamedModel",
-    "TraceSettings",
     "add_entry",
     "entry_text",
     "example_entry",

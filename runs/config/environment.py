@@ -66,25 +66,6 @@ _PASSED_ON = frozenset(_PATHS_AND_LOCALE.split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TraceSettings:
-    """Where a run's spans go; nowhere unless the user asks. The collector is that of
-    OTEL_EXPORTER_OTLP_ENDPOINT.
-    """
-
-    otlp: bool = False
-    """JUDGEWRIGHT_TRACE, set to `otlp`"""
-    log: Path | None = None
-    """JUDGEWRIGHT_LOG, a file that a JSON line is added to for each span"""
-    texts: bool = False
-    """JUDGEWRIGHT_TRACE_TEXT, set to `1`: what is asked and answered is recorded too"""
-
-    @property
-    def on(self) -> bool:
-        """Whether there is anything to record for."""
-        return self.otlp or self.log is not None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
     """The environment variables Judgewright reads; keys leave this object only in a request."""
 
@@ -116,8 +97,6 @@ class Environment:
     """
     workspace: Path | ServerAddress | None = None
     """JUDGEWRIGHT_WORKSPACE"""
-    trace: TraceSettings = TraceSettings()
-    """What is recorded of runs for people who watch over them."""
     watch: Callable[[str, Progress], None] | None = None
     """Told of what is asked and awaited, where nothing else shows it."""
 
@@ -414,22 +393,6 @@ def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
         models=user_models_path(values),
         variables=MappingProxyType(values),
         workspace=read_place(folder) if folder else None,
-        trace=_trace_settings(values),
-    )
-
-
-def _trace_settings(values: Mapping[str, str]) -> TraceSettings:
-    for name, allowed in (("JUDGEWRIGHT_TRACE", "otlp"), ("JUDGEWRIGHT_TRACE_TEXT", "1")):
-        if values.get(name, "") not in ("", allowed):
-            raise InputError(
-                f"{name}: {values[name]!r} is not {allowed!r}",
-                hint=f"set it to {allowed}, or unset it",
-            )
-    log = values.get("JUDGEWRIGHT_LOG")
-    return TraceSettings(
-        otlp=bool(values.get("JUDGEWRIGHT_TRACE")),
-        log=Path(log) if log else None,
-        texts=bool(values.get("JUDGEWRIGHT_TRACE_TEXT")),
     )
 
 
@@ -621,7 +584,6 @@ def open_client(
     embeddings: bool = False,
     concurrency: int | None = None,
     max_unreadable: int = 10,
-    trace: Callable[[Model], Model] | None = None,
     earlier: Callable[[Model], Iterable[tuple[Request, Completion]]] | None = None,
 ) -> Client:
     """Return a client for a model name, with its settings, prices, a record of calls and limits.
@@ -634,7 +596,6 @@ def open_client(
         embeddings: Whether it is an embeddings model.
         concurrency: Calls in flight at most; what the model's settings say unless given.
         max_unreadable: How many of a judge's first twenty replies may be unreadable.
-        trace: Given the model, returns one that records its tries.
         earlier: Given the model, returns its newest calls; what they were sent without is not tried
             again.
 
@@ -647,7 +608,7 @@ def open_client(
     settings = environment.settings(spec)
     model = open_model(spec, environment, concurrency=concurrency, embeddings=embeddings)
     return Client(
-        model if trace is None else trace(model),
+        model,
         settings=settings,
         record=record,
         budget=budget,

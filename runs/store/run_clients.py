@@ -20,11 +20,10 @@ from ..config.environment import (
     open_client,
     parse_budget,
 )
-from ..run_trace import RunTrace, trace_run
 from .calls import CallStore, read_spending
 from .database import Database
 from .engines import check_engine, engine_record, start_engines
-from .journal import create_run, get_run, run_session
+from .journal import create_run, run_session
 from .workspace import Workspace
 
 if TYPE_CHECKING:
@@ -44,7 +43,6 @@ def open_run_clients(
     *,
     models: Collection[tuple[str, Via]] = (),
     same_budget: Collection[str] = (),
-    trace: RunTrace | None = None,
 ) -> Iterator[dict[tuple[str, Via], Client]]:
     """Open a client for each model of a run, on one record and one budget.
 
@@ -52,7 +50,6 @@ def open_run_clients(
         run_id: The run, which somebody keeps in a session.
         models: The models and how each is reached, where there are several.
         same_budget: Other runs whose calls the budget covers as well.
-        trace: Records the run; one is made from the environment unless given.
 
     Raises:
         InputError: The budget or a name is not valid, or only the workspace names the address of a
@@ -62,9 +59,6 @@ def open_run_clients(
     record = CallStore(workspace.database, run_id, same_budget=same_budget)
     budget = Budget(money=allowance.money, tokens=allowance.tokens, spent=record.spending())
     with ExitStack() as opened:
-        if trace is None:
-            kind = get_run(workspace.database, run_id).kind
-            trace = opened.enter_context(trace_run(environment.trace, run_id, kind))
         clients: dict[tuple[str, Via], Client] = {}
         exchanges: list[Exchange] = []
         engine_for = None
@@ -77,9 +71,7 @@ def open_run_clients(
             """Open an embeddings model on the same record and budget."""
             from ...judges.models.embeddings import embed
 
-            client = open_client(
-                name, environment, record=record, budget=budget, embeddings=True, trace=trace.model
-            )
+            client = open_client(name, environment, record=record, budget=budget, embeddings=True)
             return partial(embed, opened.enter_context(client))
 
         def open_one(name: str, exchange: Exchange | None = None) -> Client:
@@ -94,7 +86,6 @@ def open_run_clients(
                 opener=second,
                 concurrency=options.concurrency,
                 max_unreadable=options.max_unreadable,
-                trace=trace.model,
                 earlier=lambda model: record.recent(
                     endpoint=model.endpoint, model=model.name, n=_EARLIER
                 ),

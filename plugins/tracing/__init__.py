@@ -1,1 +1,0 @@
-"""Spans of runs for an OpenTelemetry collector, or a file."""
