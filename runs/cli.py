@@ -104,9 +104,11 @@ RETIRED = {
     "--hunks": "`accept RUN --hunks 1,3` has the gate decide about some of the hunks",
     "data check --against": "the gate says which rows an earlier run saw, in whatever file",
     "data check --split-column": "`data split` and `optimize` keep near copies on one side",
+    "data import --level": "published data sets are read as tables, by --column and --label",
     "data import --where": "import all, and choose rows of the file that it writes",
     "data import --limit": "import all; `--limit` of the commands that read the file is there",
-    "data import --seed": "import all; what is drawn is drawn the same each time",
+    "bench --gain": "the smallest change that would show is printed in any case",
+    "score --gain": "the smallest change that would show is printed in any case",
     "loss write --label-scale": "leave it out; a loss is tried on the judge's grades",
     "loss check --label-scale": "leave it out; a loss is tried on the judge's grades",
     **{

@@ -11,7 +11,6 @@ import numpy as np
 
 from ..duplicates import Clusters, TextCodes, join_near_duplicates
 from ..judge import JudgeSettings
-from ..reliability.prompt_injection import find_injections
 from ..rows import Row
 from .check_tokens import TokenSummary
 from .suspicious import SUSPICIONS, find_suspicions
@@ -93,7 +92,6 @@ KINDS: Mapping[str, str] = {
     "empty_inputs": "an input is empty or missing",
     "far_longer": f"over {_FAR_LONGER:,} characters and ten times as long as 95 % of the rows",
     "oversized": f"over {_OVERSIZED:,} characters: not sent, unscored",
-    "injections": "text that reads like an instruction to the judge",
     **SUSPICIONS,
 }
 """Every kind of sighting, with a phrase for people."""
@@ -117,7 +115,7 @@ def check_rows(
         name: Stands in the report.
         group_column: The column their groups came from.
         guessed: The input that makes the groups where no column does.
-        scan_all: Whether to look for damaged and injected text in the other columns as well.
+        scan_all: Whether to look for damaged text in the other columns as well.
         leaks: Columns that give the label away.
         notes: What was assumed while reading.
         progress: Called with how many of how many texts have been looked at; each row counts twice.
@@ -287,8 +285,8 @@ def _look_at_sizes(seen: _Sightings, rows: Sequence[Row]) -> None:
 def _look_at_texts(
     seen: _Sightings, rows: Sequence[Row], scan_all: bool, done: Callable[[int], None]
 ) -> None:
-    """Find damaged and injected text; a text that occurs in many rows is looked at once."""
-    for kind in ("injections", *SUSPICIONS):
+    """Find damaged text; a text that occurs in many rows is looked at once."""
+    for kind in SUSPICIONS:
         seen.add(kind, ())
     kinds_of: dict[str, tuple[str, ...]] = {}
     for i, row in enumerate(rows):
@@ -296,8 +294,7 @@ def _look_at_texts(
             if not isinstance(text, str):
                 continue
             if text not in kinds_of:
-                injected = ("injections",) if find_injections(text) else ()
-                kinds_of[text] = (*find_suspicions(text), *injected)
+                kinds_of[text] = find_suspicions(text)
             for kind in kinds_of[text]:
                 seen.add(kind, [i], column)
         done(i + 1)

@@ -1,4 +1,5 @@
-from .attack_success_rate import AttackReport, attack_success_rate
+from .attack_success_rate import AttackReport, attack_success_rate, plant, wordings
+from .detectable_change import CHURN, DetectableChange, minimum_detectable_change
 from .human_agreement import HumanAgreement, human_agreement
 from .label_audit import (
     Finding,
@@ -12,38 +13,31 @@ from .label_audit import (
     remeasure,
     write_audit,
 )
-from .noise import CHURN, RANDOM_EDITS, Noise, minimum_detectable_change, noise_note
 from .order_sensitivity import OrderReport, order_sensitivity
-from .prompt_injection import CONTROL, find_injections, plant, top_grade, wordings
 from .self_agreement import Retest, retest
 
 __all__ = [
     "CHURN",
-    "CONTROL",
-    "RANDOM_EDITS",
     "AttackReport",
+    "DetectableChange",
     "Finding",
     "HumanAgreement",
     "LabelAudit",
     "Mark",
-    "Noise",
     "OrderReport",
     "Remeasured",
     "Retest",
     "Suspect",
     "attack_success_rate",
     "disagreements",
-    "find_injections",
     "human_agreement",
     "likely_label_errors",
     "minimum_detectable_change",
-    "noise_note",
     "order_sensitivity",
     "plant",
     "read_audit",
     "remeasure",
     "retest",
-    "top_grade",
     "wordings",
     "write_audit",
 ]

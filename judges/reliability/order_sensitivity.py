@@ -24,8 +24,8 @@ from ..models.question import INTERFACES, Option
 from ..prompt import JudgePrompt
 from ..rows import Dataset
 from ..scale import DecisionRule
+from ..splits.parts import hash_of
 from ..verdict import Verdict
-from .prompt_injection import drawn
 
 SAMPLE = 500
 """Rows that are asked again at most, drawn by their ids."""
@@ -86,7 +86,7 @@ def order_sensitivity(
             hint="name a decision model; --planted N plants instructions",
         )
     rows = [row for row in dataset.rows if settings.oversized(row) is None]
-    sample = replace(dataset, rows=tuple(sorted(rows, key=lambda row: drawn(0, row.id))[:SAMPLE]))
+    sample = replace(dataset, rows=tuple(sorted(rows, key=lambda row: hash_of(0, row.id))[:SAMPLE]))
     one = replace(prompt, cascade=None)
     tables = {
         name: judge(one, sample, client, settings=settings, question=question, progress=progress)

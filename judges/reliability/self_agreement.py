@@ -1,7 +1,6 @@
-"""How far a judge agrees with itself when asked again, and which gains are lost in that noise.
+"""How far a judge agrees with itself when asked again.
 
-A gain smaller than what a mere repetition changes cannot be told from none. How far people agree
-with each other stands in `human_agreement.py`.
+How far people agree with each other stands in `human_agreement.py`.
 """
 
 from __future__ import annotations
@@ -11,19 +10,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 
 import numpy as np
 
 from ..errors import InputError
 from ..judged_dataset import FloatArray, IntArray, JudgedDataset, group_codes
-from ..metrics import BINARY_METRICS, Cells, Estimate, as_json, influence, point
+from ..metrics import BINARY_METRICS, Cells, Estimate, point
 from ..metrics.agreement import kappa
 from ..metrics.delta import ONE_UNIT, SIGNED, mean_over_rows, shared_codes
 from ..metrics.jackknife import jackknife_intervals
-from ..metrics.paired_comparison import clustered_se
-from ..rows import Row
 from ..verdict import Verdict
-from .noise import Noise
 
 NO_PAIR = "no row was answered twice"
 ONE_DECISION = (
@@ -35,58 +32,20 @@ ONE_DECISION = (
 class Spread:
     """One metric over the rounds, measured on the rows that every round answered."""
 
-    metric: str
     values: tuple[float, ...]
     """One a round; empty where the metric is undefined in some round."""
-    mean: float | None
-    low: float | None
-    high: float | None
-    """The lowest and the highest round."""
     sd: Estimate
     """Standard deviation over rounds, n the number of rounds; its interval supposes normal values.
     """
-    noise: float | None
-    """Standard deviation as the rows' changes imply it, for which two rounds suffice; clustered by
-    group.
-    """
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flip:
-    """A row whose decision is not the same in every round."""
-
-    row_id: str
-    label: float | None
-    positive: int
-    """Rounds that call it positive."""
-    scores: tuple[float, ...]
-    """The grade of each round."""
-
-    def to_json(self) -> dict[str, object]:
-        """Return id, label, rounds that call it positive, and grades."""
-        return {
-            "id": self.row_id,
-            "label": self.label,
-            "positive": self.positive,
-            "scores": self.scores,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retest:
     """How far several rounds of the same questions agree."""
 
-    judge: str
-    model: str
-    simulated: bool
     rounds: int
     n: int
     """Rows that every round answered."""
-    rows: int
-    """Rows in each round."""
-    measured: int
-    """Rows behind the metrics: those of the n that have a label."""
     self_agreement: Estimate
     """Share of the n rows with the same decision in every round."""
     grade_agreement: Estimate
@@ -94,99 +53,63 @@ class Retest:
     kappa: Estimate
     """Mean of Cohen's kappa over all pairs of rounds."""
     spread: Mapping[str, Spread]
-    flips: tuple[Flip, ...]
-    """Those nearest to half and half first."""
-
-    def noise(self, metric: str) -> Noise | None:
-        """Return how far two repeats of this judge lie apart in a metric; None where it is
-        undefined.
-        """
-        spread = self.spread.get(metric)
-        if spread is None or spread.noise is None:
-            return None
-        basis = (
-            f"one standard deviation of the difference in {metric} between two repeats of this"
-            f" judge, {self.rounds} rounds of {self.measured:,} rows"
-        )
-        # A difference of two repeats has twice the variance of one.
-        return Noise(metric=metric, size=math.sqrt(2) * spread.noise, basis=basis, n=self.measured)
-
-    def to_json(self) -> dict[str, object]:
-        """Return the object that stands under `repeats` in `bench --json`."""
-        spreads: dict[str, dict[str, object]] = {}
-        for name, spread in self.spread.items():
-            body: dict[str, object] = {
-                "values": spread.values,
-                "mean": spread.mean,
-                "low": spread.low,
-                "high": spread.high,
-            }
-            body |= {"sd": spread.sd.to_json(), "noise": spread.noise, "n": self.measured}
-            if spread.reason:
-                body["reason"] = spread.reason
-            spreads[name] = body
-        names = ("rounds", "n", "self_agreement", "grade_agreement", "kappa")
-        body = {name: as_json(getattr(self, name)) for name in names}
-        return body | {"spread": spreads, "flips": [flip.to_json() for flip in self.flips]}
+    """Of each metric of decisions."""
+    flips: Mapping[str, tuple[float, ...]]
+    """By row id, the grade of each round of a row whose decision is not always the same; those
+    nearest to half and half first.
+    """
 
 
-def retest(
-    rounds: Sequence[JudgedDataset],
-    *,
-    metrics: Sequence[str] = tuple(BINARY_METRICS),
-) -> Retest:
+def retest(rounds: Sequence[JudgedDataset]) -> Retest:
     """Compare several rounds of the same judge on the same rows.
 
     Args:
         rounds: Two or more, rows in the same order.
-        metrics: Names of metrics that have an influence function, whose spread is wanted.
 
     Raises:
-        InputError: There are fewer than two rounds, their rows differ, or a metric is unknown.
+        InputError: There are fewer than two rounds, or their rows differ.
     """
     if len(rounds) < 2:
         raise InputError(
             f"{len(rounds)} round cannot be compared with itself",
             hint="ask twice or more: --repeat 3",
         )
-    first = rounds[0]
-    ids = [row.id for row in first.dataset.rows]
+    rows = rounds[0].dataset.rows
+    ids = [row.id for row in rows]
     if any([row.id for row in other.dataset.rows] != ids for other in rounds[1:]):
         raise InputError("the rounds are not of the same rows in the same order")
-    answered: list[int] = []
-    verdicts: list[list[Verdict]] = []
+    verdicts: dict[int, list[Verdict]] = {}
     for i, answers in enumerate(zip(*(each.answers for each in rounds), strict=True)):
         of_row = [answer for answer in answers if isinstance(answer, Verdict)]
         if len(of_row) == len(rounds):
-            answered.append(i)
-            verdicts.append(of_row)
-    rows = [first.dataset.rows[i] for i in answered]
-    shape = (len(rows), len(rounds))
-    decisions = (
-        np.array([[v.positive for v in of_row] for of_row in verdicts], np.float64).reshape(shape).T
+            verdicts[i] = of_row
+    shape = (len(verdicts), len(rounds))
+    decisions, scores = (
+        np.array([[value(one) for one in of_row] for of_row in verdicts.values()], np.float64)
+        .reshape(shape)
+        .T
+        for value in (attrgetter("positive"), attrgetter("score"))
     )
-    scores = (
-        np.array([[v.score for v in of_row] for of_row in verdicts], np.float64).reshape(shape).T
-    )
-    groups = group_codes(rows)
+    groups = group_codes([rows[i] for i in verdicts])
     same_decision = (decisions == decisions[0]).all(axis=0).astype(np.float64)
     same_grade = (scores == scores[0]).all(axis=0).astype(np.float64)
     # Metrics are measured on the same rows in every round, or a lost answer would look like noise.
-    labelled = [i for i, row in zip(answered, rows, strict=True) if row.label is not None]
-    common = [each.only(labelled) for each in rounds]
+    common = [each.only([i for i in verdicts if rows[i].label is not None]) for each in rounds]
+    votes = decisions.sum(axis=0)
+    split = [
+        k
+        for k in np.argsort(np.abs(2 * votes - len(rounds)), kind="stable")
+        if 0 < votes[k] < len(rounds)
+    ]
+    answered = [*verdicts]
     return Retest(
-        judge=first.judge,
-        model=first.model,
-        simulated=any(each.simulated for each in rounds),
         rounds=len(rounds),
-        n=len(answered),
-        rows=len(first.answers),
-        measured=len(labelled),
+        n=len(verdicts),
         self_agreement=mean_over_rows(same_decision, groups, missing=NO_PAIR),
         grade_agreement=mean_over_rows(same_grade, groups, missing=NO_PAIR),
         kappa=mean_kappa(decisions, groups),
-        spread={name: _spread(name, common) for name in metrics},
-        flips=_flips(rows, decisions, scores),
+        spread={name: _spread(name, common) for name in BINARY_METRICS},
+        flips={ids[answered[k]]: tuple(scores[:, k].tolist()) for k in split},
     )
 
 
@@ -229,33 +152,8 @@ def _spread(metric: str, rounds: Sequence[JudgedDataset]) -> Spread:
     values = np.array([value for value in points if value is not None], np.float64)
     if len(values) < len(points):
         reason = f"{metric} is undefined in {len(points) - len(values)} of {len(points)} rounds"
-        sd = Estimate.undefined(len(points), reason)
-        return Spread(
-            metric=metric,
-            values=(),
-            mean=None,
-            low=None,
-            high=None,
-            sd=sd,
-            noise=None,
-            reason=reason,
-        )
-    influences = [influence(metric, *each.compared(metric)) for each in rounds]
-    errors = [
-        clustered_se(b - a, rounds[0].groups) for a, b in itertools.combinations(influences, 2)
-    ]
-    # Variances average, standard errors do not; each difference holds the noise of two rounds.
-    size = math.sqrt(float(np.mean(np.square(errors))) / 2)
-    noise = size if math.isfinite(size) else None
-    return Spread(
-        metric=metric,
-        values=tuple(values.tolist()),
-        mean=float(values.mean()),
-        low=float(values.min()),
-        high=float(values.max()),
-        sd=_deviation(values),
-        noise=noise,
-    )
+        return Spread(values=(), sd=Estimate.undefined(len(points), reason))
+    return Spread(values=tuple(values.tolist()), sd=_deviation(values))
 
 
 def _deviation(values: FloatArray) -> Estimate:
@@ -269,16 +167,3 @@ def _deviation(values: FloatArray) -> Estimate:
     return Estimate(
         value=sd, low=sd * math.sqrt((r - 1) / far), high=sd * math.sqrt((r - 1) / near), n=r
     )
-
-
-def _flips(rows: Sequence[Row], decisions: FloatArray, scores: FloatArray) -> tuple[Flip, ...]:
-    flips: list[Flip] = []
-    for row, votes, grades in zip(rows, decisions.T, scores.T, strict=True):
-        positive = int(votes.sum())
-        if 0 < positive < len(votes):
-            flips.append(
-                Flip(
-                    row_id=row.id, label=row.label, positive=positive, scores=tuple(grades.tolist())
-                )
-            )
-    return tuple(sorted(flips, key=lambda flip: abs(2 * flip.positive - len(flip.scores))))

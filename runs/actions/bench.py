@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from ...judges.metrics.macro_average import MacroMean
     from ...judges.reliability import AttackReport, OrderReport
 
-KEPT_CHECKS = ("annotators", "detectable_change", "noise", "flip_rate", "order_sensitivity")
+KEPT_CHECKS = ("annotators", "detectable_change", "flip_rate", "order_sensitivity")
 """What is kept of the checks of reliability as it is; the others quote rows."""
 
 

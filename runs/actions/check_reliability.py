@@ -10,12 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...judges import reliability
-from ...judges.metrics import BINARY_METRICS
+from ...judges.metrics import BINARY_METRICS, as_json
 from ..config.command_options import TrustOptions
 
 if TYPE_CHECKING:
     from ...judges import JudgedArrays, JudgedDataset
-    from ...judges.reliability import HumanAgreement, LabelAudit, Noise, Remeasured, Retest
+    from ...judges.reliability import (
+        DetectableChange,
+        HumanAgreement,
+        LabelAudit,
+        Remeasured,
+        Retest,
+    )
 
 LISTED = 20
 """Likely label errors that are written to the file."""
@@ -26,23 +32,23 @@ class ReliabilityReport:
     """The answers; None for what was not asked, or cannot be known."""
 
     metric: str
-    retest: Retest | None
-    humans: HumanAgreement | None
-    detectable: Noise | None
-    warning: str | None
-    """That the gain asked for is below the noise, where it is."""
-    audit: LabelAudit | None
-    audited: Remeasured | None
+    retest: Retest | None = None
+    humans: HumanAgreement | None = None
+    detectable: DetectableChange | None = None
+    audit: LabelAudit | None = None
+    audited: Remeasured | None = None
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
-        """Return the answers under `repeats`, `annotators`, `detectable_change`, `noise`, `audit`
-        and `audited`.
+        """Return the answers under `repeats`, `annotators`, `detectable_change`, `audit` and
+        `audited`.
         """
         out: dict[str, Any] = {}  # Any: JSON
         if self.retest is not None:
-            values = self.retest.spread["f1"].values if "f1" in self.retest.spread else ()
-            short = {"self_agreement": self.retest.self_agreement.value, "f1": list(values)}
-            out["repeats"] = short | {"retest": self.retest.to_json()}
+            short = {
+                "self_agreement": self.retest.self_agreement.value,
+                "f1": list(self.retest.spread["f1"].values),
+            }
+            out["repeats"] = short | {"retest": as_json(self.retest)}
         if self.humans is not None:
             out["annotators"] = self.humans.to_json()
         if self.detectable is not None:
@@ -51,8 +57,6 @@ class ReliabilityReport:
                 "size": self.detectable.size,
                 "n": self.detectable.n,
             }
-        if self.warning is not None:
-            out["noise"] = self.warning
         if self.audit is not None:
             out["audit"] = [suspect.to_json() for suspect in self.audit.suspects]
         if self.audited is not None:
@@ -89,39 +93,25 @@ def check_reliability(
         if options.annotators
         else None
     )
-    noise = check_noise(first, options, metric=metric, again=again)
     audit = None
     if options.audit is not None:
         audit = reliability.likely_label_errors(*map(shown, rounds), limit=LISTED)
         reliability.write_audit(audit, options.audit)
     return replace(
-        noise,
+        find_detectable(first, metric),
+        retest=again,
         humans=humans,
         audit=audit,
         audited=_with_marks(first, options.audited) if options.audited else None,
     )
 
 
-def check_noise(
-    judged: JudgedArrays, options: TrustOptions, *, metric: str, again: Retest | None = None
-) -> ReliabilityReport:
-    """Say which gains could not be told from noise; no row is looked at by itself."""
-    detectable, warning = None, None
+def find_detectable(judged: JudgedArrays, metric: str) -> ReliabilityReport:
+    """Say which change would show; no row is looked at by itself."""
+    detectable = None
     if metric in BINARY_METRICS and judged.scale.kind != "choice":
         detectable = reliability.minimum_detectable_change(metric, judged)
-        if options.gain is not None:
-            warning = reliability.noise_note(
-                metric, options.gain, again.noise(metric) if again else None, detectable
-            )
-    return ReliabilityReport(
-        metric=metric,
-        retest=again,
-        humans=None,
-        detectable=detectable,
-        warning=warning,
-        audit=None,
-        audited=None,
-    )
+    return ReliabilityReport(metric=metric, detectable=detectable)
 
 
 def _with_marks(judged: JudgedDataset, path: Path) -> Remeasured:

@@ -31,7 +31,7 @@ SHOWN = 3
 EXAMPLES = """\
 Example:  judgewright bench groundedness rows.jsonl --model your-model --budget 2.00 --out verdicts.jsonl
 Claims:   judgewright bench groundedness responses.jsonl --model your-model --by-claim --splitter model
-Trust:    judgewright bench groundedness rows.jsonl --model your-model --repeat 3 --gain 0.02 --planted 50
+Trust:    judgewright bench groundedness rows.jsonl --model your-model --repeat 3 --planted 50
 """  # noqa: E501
 OFTEN = """
 --label --group --column --label-map --limit --model --budget --concurrency --by-claim --repeat

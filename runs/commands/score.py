@@ -15,7 +15,7 @@ from ...judges import InputError, parse_label_scale, write_beside
 from ...judges.files import Aggregate, GradeMap, VerdictColumns, parse_grade_map
 from ...judges.published import STATUSES, all_agree, check_expected, load_published
 from ...optimize.options import option
-from ..actions.check_reliability import ReliabilityReport, check_noise, check_reliability
+from ..actions.check_reliability import ReliabilityReport, check_reliability, find_detectable
 from ..actions.score import (
     Score,
     ScoreOptions,
@@ -176,8 +176,9 @@ def score(
     )
     large = None if needs_rows else read_stream(files, columns, measures)
     if large is not None:
-        one, noise = measure_one(large, measures), check_noise(large, trust, metric=figures.metric)
-        _say_one(one, noise, files[0].name, audit=None, as_json=as_json)
+        one = measure_one(large, measures)
+        detectable = find_detectable(large, figures.metric)
+        _say_one(one, detectable, files[0].name, audit=None, as_json=as_json)
         return
     judges = read_judges(files, columns)
     read = seal_judges(workspace, judges.values(), show_all=show_all, by="score", sealed=sealed)

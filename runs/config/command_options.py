@@ -398,10 +398,7 @@ class TrustOptions:
     """How far to trust the figures."""
 
     annotators: tuple[str, ...] = _trust(
-        (), "Comma-separated columns of single annotators, or one column of lists.", kind="names"
-    )
-    gain: float | None = _trust(
-        None, "The gain you are after, such as 0.02, to be held against the noise.", kind="number"
+        (), "Comma-separated columns of single annotators.", kind="names"
     )
     audit: Path | None = _trust(
         None, "Write likely label errors as JSONL, to be marked.", kind="out"

@@ -21,7 +21,7 @@ WIDTH = 60
 
 
 def say_reliability(report: ReliabilityReport, *, audit: Path | None = None) -> None:
-    """Print what was found, the warning about the noise last but for the list."""
+    """Print what was found, the list last."""
     spread = report.retest.spread.get(report.metric) if report.retest else None
     say_template(
         "reliability",
@@ -30,7 +30,6 @@ def say_reliability(report: ReliabilityReport, *, audit: Path | None = None) -> 
         spread=spread,
         rounds=", ".join(number(value) for value in spread.values) if spread else "",
         humans=report.humans,
-        noise=report.humans.noise(report.metric) if report.humans else None,
         figure=_figure,
         audited=_audited_lines(report.audited) if report.audited else (),
         suspects=_suspect_lines(report.audit) if report.audit else (),

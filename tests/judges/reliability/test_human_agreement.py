@@ -1,6 +1,7 @@
 """Human-human agreement: two annotators, several, and the judge beside them."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from judgewright.judges.reliability import human_agreement
 from ...judged_tables import judged_table
 
 VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
+FOUR = OutputScale(low=1, high=4, threshold=3)
 needs_verdicts = pytest.mark.skipif(
     not VERDICTS.exists(), reason="the shared data are not beside the checkout"
 )
@@ -43,29 +45,20 @@ def test_two_annotators_and_the_judge() -> None:
     assert found.judge_agreement.value == pytest.approx((3 + 0 + 0.5 + 0.5) / 6)
     assert found.gap is not None
     assert found.gap.value == pytest.approx(0.0)
-    assert found.judge["a"].metrics["accuracy"].value == pytest.approx(4 / 6)
-    assert found.judge["b"].metrics["kappa"].value == pytest.approx(cohen_kappa_score(b, said))
     assert "cannot be told" in found.sentence()
 
 
-def test_the_noise_is_how_far_the_judge_depends_on_the_annotator() -> None:
-    """Accuracy 1 against one and 0.5 against the other differ by a half."""
-    judged = table([{"a": 1, "b": 1}, {"a": 0, "b": 1}], [1, 0])
-    noise = human_agreement(judged, ("a", "b")).noise("accuracy")
-    assert noise is not None
-    assert (noise.size, noise.n) == (0.5, 2)
-
-
-def test_lists_of_annotators_have_no_kappa_but_an_alpha() -> None:
-    """Pairs within a row are averaged; short lists are gaps; one annotation alone does not
-    count.
+def test_rows_with_fewer_annotations_count_where_there_are_two() -> None:
+    """Pairs within a row are averaged; one annotation alone does not count; kappa is of the rows
+    that all of them annotated.
     """
-    cells = ["[4, 4, 3]", "[1, 2]", "[4, 1, 1]", "[4]", None]
-    judged = table([{"h": cell} for cell in cells], [1, 0, 0, 1, 1])
-    found = human_agreement(judged, ("h",), scale=OutputScale(low=1, high=4, threshold=3))
-    assert (found.annotators, found.n) == (("h[0]", "h[1]", "h[2]"), 3)
+    cells = [(4, 4, 3), (1, 2, None), (4, 1, 1), (4, None, None), (None, None, None)]
+    judged = table([dict(zip("abc", row, strict=True)) for row in cells], [1, 0, 0, 1, 1])
+    judged = replace(judged, dataset=replace(judged.dataset, labels=FOUR))
+    found = human_agreement(judged, "abc")
+    assert (found.n, found.alpha_level) == (3, "ordinal")
     assert found.agreement.value == pytest.approx((1 + 1 + 1 / 3) / 3)
-    assert (found.kappa.value, found.alpha_level) == (None, "ordinal")
+    assert found.kappa.n == 2
     assert found.judge_agreement is not None
     assert found.judge_agreement.value == pytest.approx((1 + 1 + 2 / 3) / 3)
     assert found.gap is not None
@@ -81,9 +74,7 @@ def test_alpha_is_the_krippendorff_packages() -> None:
     judged = table(
         [dict(zip("abc", line, strict=True)) for line in zip(*grades, strict=True)], [1] * 8
     )
-    found = human_agreement(
-        judged.dataset, "abc", scale=OutputScale(low=1, high=4, threshold=3)
-    ).alpha
+    found = human_agreement(replace(judged.dataset, labels=FOUR), "abc").alpha
     expected = krippendorff.alpha(np.array(grades, np.float64), level_of_measurement="ordinal")
     assert found.value == pytest.approx(expected)
 
@@ -92,7 +83,7 @@ def test_alpha_is_the_krippendorff_packages() -> None:
     ("columns", "cell", "error", "said"),
     [
         (("a", "b"), "maybe", DataError, r"'maybe' \(row 'r0', 'b'\)"),
-        (("b",), "3, 4", DataError, "not a list of grades"),
+        (("b",), 1, InputError, "not one column each"),
         (("a", "nope"), 1, InputError, "no row has a column 'nope'"),
         (("a", "a"), 1, InputError, "not one column each"),
         (("a", "b"), 5, InputError, "outside the judge's scale"),

@@ -16,13 +16,8 @@ from judgewright.judges import (
     Unscored,
     group_codes,
 )
-from judgewright.judges.metrics import clustered_se, influence
-from judgewright.judges.reliability import (
-    Noise,
-    minimum_detectable_change,
-    noise_note,
-    retest,
-)
+from judgewright.judges.metrics import as_json, clustered_se, influence
+from judgewright.judges.reliability import minimum_detectable_change, retest
 
 from ...judged_tables import judged_table
 
@@ -62,44 +57,31 @@ def test_kappa_between_rounds_is_scikit_learns(said: list[tuple[int, int, int]])
 
 
 def test_the_spread_is_of_the_rows_every_round_answered() -> None:
-    """F1 of each round, its mean, ends and deviation agree with scikit-learn and NumPy."""
+    """F1 of each round and its deviation agree with scikit-learn and NumPy."""
     rounds = noisy(seed=1, n=200, rounds=4, flip=0.1)
     answers = (Unscored(row_id="r0", reason="parse"), *rounds[2].answers[1:])
     rounds[2] = replace(rounds[2], answers=answers)
-    spread = retest(rounds, metrics=("f1",)).spread["f1"]
+    found = retest(rounds)
+    spread = found.spread["f1"]
     expected = [f1_score(r.label[-199:], r.predicted[-199:]) for r in rounds]
     assert spread.values == pytest.approx(expected)
-    assert (spread.mean, spread.low, spread.high) == pytest.approx(
-        (np.mean(expected), min(expected), max(expected))
-    )
     assert spread.sd.value == pytest.approx(np.std(expected, ddof=1))
-    assert spread.sd.n == 4
+    assert (spread.sd.n, found.n) == (4, 199)
     assert spread.sd.low is not None
     assert spread.sd.low < spread.sd.value < spread.sd.high  # type: ignore[operator]
+    votes = {name: sum(scores) for name, scores in found.flips.items()}
+    assert found.self_agreement.value == pytest.approx(1 - len(votes) / 199)
+    assert set(votes.values()) <= {1.0, 2.0, 3.0}
+    assert [*votes.values()] == sorted(votes.values(), key=lambda n: abs(2 * n - 4))
 
 
-def test_two_rounds_tell_the_spread_of_many() -> None:
-    """The noise from the flips of two rounds is near the deviation over two hundred, which two
-    rounds' own is not.
-    """
-    rounds = noisy(seed=3, n=300, rounds=200, flip=0.08)
-    truth = float(np.std([f1_score(r.label, r.predicted) for r in rounds]))
-    from_pairs = [
-        retest(rounds[i : i + 2], metrics=("f1",)).spread["f1"].noise for i in range(0, 40, 2)
-    ]
-    assert all(noise is not None and 0.6 * truth < noise < 1.5 * truth for noise in from_pairs)
-
-
-def test_a_judge_that_never_changes_has_no_noise() -> None:
-    """Agreement is whole with a lower end below 1, the spread is nothing, and no gain is lost in
-    it.
-    """
+def test_a_judge_that_never_changes_agrees_with_itself() -> None:
+    """Agreement is whole with a lower end below 1."""
     one = table([1, 0, 1, 0], [1, 0, 0, 0])
     found = retest([one, one])
-    assert (found.self_agreement.value, found.kappa.value, found.flips) == (1.0, 1.0, ())
+    assert (found.self_agreement.value, found.kappa.value, found.flips) == (1.0, 1.0, {})
     assert found.self_agreement.low is not None
     assert found.self_agreement.low < 1
-    assert noise_note("f1", 0.001, found.noise("f1")) is None
 
 
 @pytest.mark.parametrize(("positive", "low"), [(1, None), (3, 0.4753), (15, 0.7730)])
@@ -119,12 +101,11 @@ def test_what_cannot_be_measured_is_none_with_a_reason() -> None:
     """No common row, one decision throughout, an undefined metric: never NaN."""
     nothing = retest([table([1, 0], [1, None]), table([1, 0], [None, 0])])
     assert (nothing.n, nothing.self_agreement.value, nothing.kappa.value) == (0, None, None)
-    assert nothing.spread["f1"].reason
-    assert nothing.noise("f1") is None
+    assert nothing.spread["f1"].sd.reason
     same = retest([table([1, 0], [1, 1])] * 2)
     assert same.kappa.value is None
     assert "one and the same decision" in same.kappa.reason
-    assert "nan" not in str(same.to_json())
+    assert "nan" not in str(as_json(same))
 
 
 def test_rounds_must_be_of_the_same_rows() -> None:
@@ -167,18 +148,6 @@ def test_without_errors_or_groups_no_change_is_detectable() -> None:
     assert minimum_detectable_change("recall", table([0, 0], [0, 1])) is None
     with pytest.raises(InputError, match="not a metric of decisions"):
         minimum_detectable_change("off_by_one", table([0, 1], [0, 1]))
-
-
-def test_the_note_names_the_strongest_basis_and_only_where_it_is_true() -> None:
-    """A gain above all noise gets no note; noise of another metric does not count."""
-    small, large = (
-        Noise(metric="f1", size=s, basis=b, n=9) for s, b in ((0.012, "repeats"), (0.014, "rows"))
-    )
-    other = Noise(metric="recall", size=0.5, basis="other", n=9)
-    assert noise_note("f1", 0.01, small, large, other, None) == (
-        "the gain you ask for (0.010) is below the noise (0.014: rows)"
-    )
-    assert noise_note("f1", 0.013, small, other) is None
 
 
 def test_rows_without_a_group_are_their_own() -> None:

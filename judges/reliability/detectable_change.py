@@ -1,4 +1,4 @@
-"""Which gains are too small to be distinguished from noise."""
+"""The smallest change of a metric that would show on the rows at hand."""
 
 from __future__ import annotations
 
@@ -27,36 +27,16 @@ RANDOM_EDITS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Noise:
-    """How far a metric moves without any change for the better."""
+class DetectableChange:
+    """The smallest change of a metric that would show on some rows."""
 
-    metric: str
     size: float
     basis: str
     """What the size is, in words that fit behind a colon."""
     n: int
 
 
-def noise_note(metric: str, gain: float, *noises: Noise | None) -> str | None:
-    """Say that a gain is below the noise, on the strongest basis; None where it is large enough.
-
-    Args:
-        metric: The metric of the gain; noise of other metrics is passed over.
-        gain: The gain that somebody wants.
-        noises: What is known: `Retest.noise`, `HumanAgreement.noise`, `minimum_detectable_change`.
-    """
-    above = [
-        noise
-        for noise in noises
-        if noise is not None and noise.metric == metric and gain < noise.size
-    ]
-    if not above:
-        return None
-    worst = max(above, key=lambda noise: noise.size)
-    return f"the gain you ask for ({gain:.3f}) is below the noise ({worst.size:.3f}: {worst.basis})"
-
-
-def minimum_detectable_change(metric: str, predictions: JudgedArrays) -> Noise | None:
+def minimum_detectable_change(metric: str, predictions: JudgedArrays) -> DetectableChange | None:
     """Return the smallest change of a metric that a paired test on these rows would show with 80 %
     power.
 
@@ -92,7 +72,7 @@ def minimum_detectable_change(metric: str, predictions: JudgedArrays) -> Noise |
         f" shows with {POWER:.0%} power, if {CHURN:.0%} of the wrong verdicts are mended and as"
         " many right ones broken"
     )
-    return Noise(metric=metric, size=size, basis=basis, n=n)
+    return DetectableChange(size=size, basis=basis, n=n)
 
 
 def _churned_se(metric: str, predictions: JudgedArrays, rng: np.random.Generator) -> float | None:
