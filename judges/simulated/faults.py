@@ -11,12 +11,8 @@ A spec is a comma-separated list such as `429=0.10,503=0.05,garbage=0.05,retry_a
   same.
 * `reasoning = 2500` thinks with so many tokens before every answer; a lower limit of tokens cuts it
   there.
-* `batch_rejected batch_expired = RATE` of the batches: nothing is done, or half of it;
-  `batch_failed batch_lost = RATE` of their requests: in the error file, or in none. `batch_looks`
-  is how often a batch is looked at before it moves on.
 * `latency`, `retry_after`, `hold` are seconds; `refuse = temperature+logprobs` names parameters to
-  refuse; `seed` is an integer; `once = true` spares all attempts of a body, and all batches, but
-  the first.
+  refuse; `seed` is an integer; `once = true` spares all attempts of a body but the first.
 """
 
 from __future__ import annotations
@@ -73,12 +69,6 @@ class Faults(BaseModel):
     """Seconds in the Retry-After header of a 429 or 503; None sends no header."""
     hold: _Seconds = 2.0
     """Seconds a connection is held before it is dropped by `timeout`."""
-    batch_rejected: _Rate = 0.0
-    batch_expired: _Rate = 0.0
-    batch_failed: _Rate = 0.0
-    batch_lost: _Rate = 0.0
-    batch_looks: int = 1
-    """Looks at a batch that find it still validating."""
     refuse: frozenset[Annotated[str, AfterValidator(_refusable)]] = frozenset()
     seed: int = 0
     once: bool = False
@@ -89,8 +79,6 @@ class Faults(BaseModel):
         units = {
             "attempt": per_attempt,
             "body": self.garbage + self.truncate + self.refusal,
-            "batch": self.batch_rejected + self.batch_expired,
-            "request of a batch": self.batch_failed + self.batch_lost,
         }
         for unit, total in units.items():
             if total > 1.0 + 1e-9:
@@ -147,24 +135,6 @@ class Faults(BaseModel):
         """
         kinds = ("garbage", "truncate", "refusal")
         return self._draw([(kind, getattr(self, kind)) for kind in kinds], body, "body")
-
-    def batch(self, number: int) -> str | None:
-        """Return what goes wrong with the batch of this number, from 1: `batch_rejected`,
-        `batch_expired` or None.
-        """
-        if self.once and number > 1:
-            return None
-        rates = [("batch_rejected", self.batch_rejected), ("batch_expired", self.batch_expired)]
-        return self._draw(rates, b"", f"batch {number}")
-
-    def batch_line(self, body: bytes, attempt: int) -> str | None:
-        """Return what goes wrong with one request of a batch: `batch_failed`, `batch_lost` or
-        None.
-        """
-        if self.once and attempt > 1:
-            return None
-        rates = [("batch_failed", self.batch_failed), ("batch_lost", self.batch_lost)]
-        return self._draw(rates, body, f"line {attempt}")
 
     def garbage_text(self, body: bytes) -> str:
         """Return letters without a digit, a bracket or a word, the same for the same body."""

@@ -1,8 +1,8 @@
 """Serve a model over HTTP the way OpenAI-compatible endpoints do, with injected errors.
 
-`POST /v1/chat/completions` (no streaming, one choice), `GET /v1/models`, files and batches (see
-`batches`), and `GET /stats`, which counts what was asked, answered and spoilt. No key is asked for;
-headers are neither stored nor logged.
+`POST /v1/chat/completions` (no streaming, one choice), `GET /v1/models`, and `GET /stats`, which
+counts what was asked, answered and spoilt. No key is asked for; headers are neither stored nor
+logged.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ModelError, WorldError
 from ..models.model import REASONING, Completion, Model, Request
 from ..models.tokens import approximate_tokens
-from .batches import BatchQueue
 from .chat import (
     RefusedError,
     error_response,
@@ -54,8 +53,6 @@ class Stats:
     faults: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
     """Requests refused with 400, by the parameter refused."""
-    batches: Counter[str] = field(default_factory=Counter)
-    """Batches created, and what went wrong with them and their requests."""
 
 
 class Dropped:
@@ -73,8 +70,6 @@ class _Service:
         self.model = model
         self.faults = faults
         self.stats = Stats()
-        self.queue = BatchQueue(self.answer, faults)
-        self.stats.batches = self.queue.counts
         self._attempts: Counter[bytes] = Counter()
         self._billed: set[bytes] = set()
 
@@ -110,17 +105,6 @@ class _Service:
             return Dropped()
         answer = write_answer(completion, request, self.model.name)
         return json_response(answer[: len(answer) // 2] if fault == "badjson" else answer)
-
-    async def answer(self, raw: bytes) -> Response:
-        """Answer one request of a batch."""
-        try:
-            request, digest = self._read(raw)
-            completion = await self._complete(request, digest)
-        except RefusedError as refusal:
-            return _refused(refusal)
-        except ModelError as error:
-            return error_response(error.status or 500, str(error))
-        return json_response(write_answer(completion, request, self.model.name))
 
     def _read(self, raw: bytes) -> tuple[Request, bytes]:
         body, digest = read_body(raw)
@@ -203,7 +187,6 @@ def make_app(model: Model, faults: Faults | None = None) -> Starlette:
         Route("/v1/chat/completions", service.chat, methods=["POST"]),
         Route("/v1/models", service.models, methods=["GET"]),
         Route("/stats", service.show_stats, methods=["GET"]),
-        *service.queue.routes(),
     ]
     return Starlette(routes=routes)
 

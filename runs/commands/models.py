@@ -165,7 +165,7 @@ def test(name: str, workspace: Workspace, as_json: bool) -> None:
     ),
 )
 @takes("port", 8399, "Port to listen on; 0 takes a free one.", low=0, high=65535)
-@takes("faults", "", "Errors to inject, such as 429=0.10,503=0.05,garbage=0.05,batch_lost=0.1.")
+@takes("faults", "", "Errors to inject, such as 429=0.10,503=0.05,garbage=0.05.")
 @takes(
     "api",
     "chat",

@@ -13,11 +13,13 @@ from typing import Any
 
 import pytest
 
-from judgewright.judges.simulated import Faults, Server, Simulated, make_app
+from judgewright.judges.simulated import Server, Simulated
 from judgewright.judges.simulated.chat import read_request
 from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import CallStore, Workspace, list_runs
+
+from ..batch_server import BatchServer
 
 OPTIMIZE = (
     "--objective",
@@ -144,7 +146,7 @@ def test_a_batch_is_resumed_by_the_same_command(
     rows: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`--no-wait` hands it over and ends; its id is in the workspace, and its price is half."""
-    with Server(make_app(Simulated(), Faults.parse("batch_looks=1"))) as server:
+    with Server(BatchServer(looks=1).app()) as server:
         Path("mine.yaml").write_text(
             f"priced:\n  model: simulated\n  base_url: {server.base_url}\n"
             "  price: {input: 1, output: 1}\n"
@@ -184,7 +186,8 @@ def test_a_run_goes_through_batches_while_the_optimizer_is_asked_live(
     """One command to the end where the queue is quick; each request is made once, by one of the two
     ways.
     """
-    with Server(make_app(Simulated(), Faults.parse("batch_looks=0"))) as server:
+    batches = BatchServer()
+    with Server(batches.app()) as server:
         model = f"simulated@{server.base_url}"
         code, _ = run(
             capsys, "optimize", "groundedness", rows, *OPTIMIZE, "--model", model, "--via", "batch"
@@ -195,11 +198,12 @@ def test_a_run_goes_through_batches_while_the_optimizer_is_asked_live(
             stats = json.loads(answer.read())
     (summary,) = summaries(Path())
     assert (summary.repeated, summary.in_doubt) == (0, 0)
-    assert stats["billed"] == stats["bodies"] == summary.done
-    assert 0 < stats["requests"] < stats["billed"], (
+    assert stats["billed"] == stats["bodies"] == summary.done - len(batches.billed)
+    assert {*batches.billed.values()} == {1}
+    assert 0 < stats["requests"] < len(batches.billed), (
         "the optimizer's requests were calls, the judge's none"
     )
-    assert stats["batches"]["created"] <= 9
+    assert len(batches.batches) <= 9
 
 
 @pytest.mark.slow
@@ -211,7 +215,8 @@ def test_killed_at_any_change_of_its_folder_a_command_loses_and_repeats_nothing(
     from there.
     """
     folder = Path("x" if via == "files" else ".judgewright/batches")
-    with Server(make_app(Simulated(), Faults.parse("batch_looks=0"))) as server:
+    batches = BatchServer()
+    with Server(batches.app()) as server:
         model = "by-hand" if via == "files" else f"simulated@{server.base_url}"
         command = [
             sys.executable,
@@ -241,9 +246,6 @@ def test_killed_at_any_change_of_its_folder_a_command_loses_and_repeats_nothing(
                 answer(folder)
                 code = subprocess.run(command, capture_output=True, check=False).returncode
         assert code == 0
-        url = server.base_url.removesuffix("/v1") + "/stats"
-        with urllib.request.urlopen(url) as reply:
-            stats = json.loads(reply.read())
     counts = summaries(Path())
     done = sum(summary.done for summary in counts)
     assert done > 0
@@ -252,7 +254,7 @@ def test_killed_at_any_change_of_its_folder_a_command_loses_and_repeats_nothing(
         "what a kill cut off is gone on with"
     )
     if via == "batch":
-        assert stats["billed"] == stats["bodies"] == done
+        assert list(batches.billed.values()) == [1] * done
     else:
         assert [len(file.read_text().splitlines()) for file in folder.glob("requests-*.jsonl")] == [
             done

@@ -30,7 +30,9 @@ from judgewright.judges.models import (
     RequestFile,
     Spending,
 )
-from judgewright.judges.simulated import Faults, Server, Simulated, make_app
+from judgewright.judges.simulated import Server
+
+from ...batch_server import BatchServer
 
 KEY = "sk-test-CANARY-91c2e7d0aa"
 
@@ -69,8 +71,9 @@ class Cut:
 class Place:
     """A served queue, a folder and a record: what outlives a process."""
 
-    def __init__(self, stack: ExitStack, folder: Path, faults: str) -> None:
-        self.cut = Cut(make_app(Simulated(), Faults.parse(faults)))
+    def __init__(self, stack: ExitStack, folder: Path, batches: BatchServer) -> None:
+        self.batches = batches
+        self.cut = Cut(batches.app())
         self.server = stack.enter_context(Server(self.cut))  # type: ignore[arg-type]
         self.folder = folder
         self.record = MemoryRecord()
@@ -87,42 +90,41 @@ class Place:
             exchange=Exchange(self.folder, courier=queue, price_share=0.5),
         )
 
-    def stats(self) -> dict[str, object]:
-        """What the server counted."""
-        import urllib.request
+    def require_once(self, answers: int, batches: int) -> None:
+        """Check that each request was answered once, and how many batches there were."""
+        assert list(self.batches.billed.values()) == [1] * answers
+        assert len(self.batches.batches) == batches
 
-        url = self.server.base_url.removesuffix("/v1") + "/stats"
-        with urllib.request.urlopen(url) as answer:
-            return json.loads(answer.read())
+
+Places = Callable[[BatchServer], Place]
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Callable[[str], Place]]:
+def place(tmp_path: Path) -> Iterator[Places]:
     """Makes places that end with the test."""
     with ExitStack() as stack:
-        yield lambda faults: Place(stack, tmp_path / "batches", faults)
+        yield lambda batches: Place(stack, tmp_path / "batches", batches)
 
 
-def test_a_batch_is_handed_over_awaited_and_fetched(place: Callable[[str], Place]) -> None:
+def test_a_batch_is_handed_over_awaited_and_fetched(place: Places) -> None:
     """The key goes to the endpoint, the progress says what is waited for, and each request is made
     once.
     """
-    here = place("batch_looks=3")
+    here = place(BatchServer(looks=3))
     notes: list[str] = []
     outcomes = here.client().ask(rows(5), progress=lambda progress: notes.append(progress.note))
     assert all(isinstance(outcome, Completion) for outcome in outcomes)
     assert len(here.slept) == 3
     assert here.slept == sorted(here.slept)
     assert "batch_000001 validating; next look in 10 s" in notes[0]
-    stats = here.stats()
-    assert (stats["billed"], stats["bodies"], stats["batches"]) == (5, 5, {"created": 1})
-    assert here.cut.keys == {f"Bearer {KEY}", ""}
+    here.require_once(5, batches=1)
+    assert here.cut.keys == {f"Bearer {KEY}"}
     assert KEY not in "".join(path.read_text() for path in here.folder.iterdir())
 
 
-def test_who_does_not_wait_goes_on_later(place: Callable[[str], Place]) -> None:
+def test_who_does_not_wait_goes_on_later(place: Places) -> None:
     """The batch's id is kept, so that nothing is handed over twice."""
-    here = place("batch_looks=2")
+    here = place(BatchServer(looks=2))
     for status in ("validating", "validating"):
         with pytest.raises(Waiting) as caught:
             here.client(wait=False).ask(rows(4))
@@ -132,13 +134,13 @@ def test_who_does_not_wait_goes_on_later(place: Callable[[str], Place]) -> None:
         "an outstanding batch holds its part of the budget"
     )
     assert len(here.client(wait=False).ask(rows(4))) == 4
-    assert here.stats()["billed"] == 4
+    here.require_once(4, batches=1)
     assert here.record.spending().in_doubt_tokens == 0
 
 
-def test_ctrl_c_while_waiting_ends_and_keeps_the_batch(place: Callable[[str], Place]) -> None:
+def test_ctrl_c_while_waiting_ends_and_keeps_the_batch(place: Places) -> None:
     """It raises what `--no-wait` raises."""
-    here = place("batch_looks=1")
+    here = place(BatchServer(looks=1))
 
     def interrupt(_: float) -> None:
         raise KeyboardInterrupt
@@ -146,12 +148,12 @@ def test_ctrl_c_while_waiting_ends_and_keeps_the_batch(place: Callable[[str], Pl
     with pytest.raises(Waiting, match="batch_000001 validating"):
         here.client(sleep=interrupt).ask(rows(2))
     here.client().ask(rows(2))
-    assert here.stats()["batches"] == {"created": 1}
+    here.require_once(2, batches=1)
 
 
-def test_half_the_price(place: Callable[[str], Place]) -> None:
+def test_half_the_price(place: Places) -> None:
     """Of what is reserved, and of what was spent."""
-    here = place("batch_looks=0")
+    here = place(BatchServer())
     prices = Prices(Price(input=1_000_000, output=1_000_000))
     url = here.server.base_url
     queue = BatchQueue(base_url=url, api_key=None)
@@ -166,67 +168,69 @@ def test_half_the_price(place: Callable[[str], Place]) -> None:
     )
 
 
-LEAKS = ("batch_lost=1", "batch_failed=1", "batch_expired=1", "batch_lost=.5,batch_failed=.5")
+def first(fate: str) -> Callable[[int], str]:
+    """Something goes wrong with the first batch."""
+    return lambda number: fate if number == 1 else ""
 
 
-@pytest.mark.parametrize("faults", LEAKS)
-def test_what_a_batch_leaves_open_is_asked_again(
-    place: Callable[[str], Place], faults: str
-) -> None:
+LEAKS = (
+    BatchServer(line_fate=lambda batch, _: first("lost")(batch)),
+    BatchServer(line_fate=lambda batch, _: first("failed")(batch)),
+    BatchServer(line_fate=lambda batch, line: first(("lost", "failed")[line % 2])(batch)),
+    BatchServer(batch_fate=first("expired")),
+)
+
+
+@pytest.mark.parametrize("batches", LEAKS)
+def test_what_a_batch_leaves_open_is_asked_again(place: Places, batches: BatchServer) -> None:
     """Partial output, failed requests, expired batches: the next batch has the rest, and nothing is
     paid twice.
     """
-    here = place(f"batch_looks=0,once=true,{faults}")
+    here = place(batches)
     outcomes = here.client().ask(rows(12))
     assert all(isinstance(outcome, Completion) for outcome in outcomes)
-    stats = here.stats()
-    assert (stats["billed"], stats["bodies"]) == (12, 12), "what was answered was asked for once"
+    here.require_once(12, batches=2)
     assert here.record.spending().in_doubt_tokens == 0
 
 
 def test_batches_that_come_back_empty_again_and_again_end_the_command(
-    place: Callable[[str], Place],
+    place: Places,
 ) -> None:
     """Whoever wants to go on gives it again: no loop runs by itself for days."""
-    here = place("batch_looks=0,batch_expired=1")
+    here = place(BatchServer(batch_fate=lambda _: "expired"))
     for _ in range(2):
         with pytest.raises(ModelError, match="3 times in a row"):
             here.client().ask(rows(1))
-    assert here.stats()["batches"] == {"created": 6, "batch_expired": 6}
+    here.require_once(0, batches=6)
 
 
 def test_a_batch_that_is_rejected_is_an_error_with_its_reason_and_may_be_sent_again(
-    place: Callable[[str], Place],
+    place: Places,
 ) -> None:
     """Nothing of it was worked on; the file is handed over again by the next command."""
-    here = place("batch_looks=0,batch_rejected=1,once=true")
+    here = place(BatchServer(batch_fate=first("rejected")))
     with pytest.raises(ModelError, match=r"the file is rejected \(line 1\)"):
         here.client().ask(rows(3))
     assert len(here.client().ask(rows(3))) == 3
-    assert here.stats()["billed"] == 3
+    here.require_once(3, batches=2)
 
 
 @pytest.mark.parametrize("lost", ["/v1/files", "/v1/batches"])
-def test_an_answer_that_is_lost_does_not_make_a_second_batch(
-    place: Callable[[str], Place], lost: str
-) -> None:
+def test_an_answer_that_is_lost_does_not_make_a_second_batch(place: Places, lost: str) -> None:
     """The provider has made the batch, and we never heard its id: it is found by its token."""
-    here = place("batch_looks=0")
+    here = place(BatchServer())
     losses = iter([True])
     here.cut.lose = lambda scope: (
         scope["method"] == "POST" and scope["path"] == lost and next(losses, False)
     )
     assert len(here.client().ask(rows(3))) == 3
-    stats = here.stats()
-    assert (stats["billed"], stats["batches"]) == (3, {"created": 1})
+    here.require_once(3, batches=1)
 
 
 @pytest.mark.parametrize("step", ["upload", "create", "look", "fetch"])
-def test_a_crash_at_any_step_loses_and_repeats_nothing(
-    place: Callable[[str], Place], step: str
-) -> None:
+def test_a_crash_at_any_step_loses_and_repeats_nothing(place: Places, step: str) -> None:
     """The process dies where it stands: what it has written down is what the next one knows."""
-    here = place("batch_looks=0")
+    here = place(BatchServer())
 
     class Dead(BaseException):
         pass
@@ -249,8 +253,7 @@ def test_a_crash_at_any_step_loses_and_repeats_nothing(
         here.client(sleep=dead).ask(rows(3))
     here.cut.lose = lambda _: False
     assert len(here.client().ask(rows(3))) == 3
-    stats = here.stats()
-    assert (stats["billed"], stats["batches"]) == (3, {"created": 1})
+    here.require_once(3, batches=1)
 
 
 def test_an_endpoint_without_a_queue_is_told(tmp_path: Path) -> None:
@@ -410,10 +413,10 @@ def elsewhere(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("change", [twice, dearer, more, elsewhere])
 def test_a_request_file_of_somebody_else_is_not_handed_over(
-    place: Callable[[str], Place], tmp_path: Path, change: Callable[[list[Any]], list[Any]]
+    place: Places, tmp_path: Path, change: Callable[[list[Any]], list[Any]]
 ) -> None:
     """It came with the workspace: its requests would be paid for with this user's key."""
-    here = place("batch_looks=2")
+    here = place(BatchServer(looks=2))
     path = written_before(here, tmp_path / "written")
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     path.write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in change(lines)))
@@ -425,23 +428,22 @@ def test_a_request_file_of_somebody_else_is_not_handed_over(
     assert [path.name in note for note in one.stats.notes] == [True]
     assert all(isinstance(outcome, Completion) for outcome in again.ask(rows(4)))
     assert not again.stats.notes
-    stats = here.stats()
-    assert (stats["billed"], stats["bodies"], stats["batches"]) == (4, 4, {"created": 1})
+    here.require_once(4, batches=1)
 
 
 def test_a_request_file_that_a_crash_left_behind_is_handed_over(
-    place: Callable[[str], Place], tmp_path: Path
+    place: Places, tmp_path: Path
 ) -> None:
     """It has what is to be asked, and is not written a second time; also where more is to be asked
     now.
     """
-    here = place("batch_looks=0")
+    here = place(BatchServer())
     path = written_before(here, tmp_path / "written")
     one = here.client()
     assert len(one.ask(rows(6))) == 6
     assert not one.stats.notes
     assert path.exists()
-    assert here.stats()["batches"] == {"created": 2}
+    here.require_once(6, batches=2)
 
 
 def written_before(here: Place, folder: Path) -> Path:
