@@ -10,8 +10,8 @@ from ...judges.extras import require_extra
 from ...optimize import Objective, Proposer, RunSettings
 from ...optimize.options import option_fields
 from ...optimize.settings import require_judging, require_probability
-from ..config.command_options import ARMS, ProposerOptions
 from ..config.environment import Environment, parse_budget
+from ..config.optimize_options import ARMS, ProposerOptions
 from ..store.banks import hide_sealed
 from ..store.engines import check_engine
 from ..store.run_clients import open_exchange

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from ..actions.optimize import start_run
-from ..config.command_options import OptimizeOptions
 from ..config.environment import Environment
+from ..config.optimize_options import OptimizeOptions
 from ..demo import DEMO_OPTIONS, DOCUMENTS, JUDGE, write_demo_rows
 from ..reports.terminal_report import say_nothing, say_run, say_verdict
 from ..store.run_config import RunConfig

@@ -29,12 +29,8 @@ from ..actions.label_flips import (
 from ..actions.read_git_prompt import judge_of
 from ..actions.read_objective import saved_slices
 from ..actions.verdict_pairs import pair_verdicts, read_holdout, read_verdicts, split_name
-from ..config.command_options import (
-    AuditedRowOptions,
-    EngineCallOptions,
-    JudgeModelOptions,
-    TargetOptions,
-)
+from ..config.command_options import AuditedRowOptions, EngineCallOptions, JudgeModelOptions
+from ..config.optimize_options import TargetOptions
 from ..labels.queue import load_as, read_rows_to_label
 from ..reports.ci_report import comment_on, junit_of
 from ..reports.gate_report import say_flips, say_gated

@@ -11,7 +11,8 @@ import click
 
 from ...judges.errors import InputError
 from ...optimize.options import described, option
-from ..config.command_options import MODEL, ModelOptions, ReadingOptions
+from ..config.command_options import MODEL, ModelOptions
+from ..config.optimize_options import ReadingOptions
 from ..terminal import answer, inline, say, simulated_mark
 from .decorators import options_of, reads_workspace, takes, writes_workspace
 from .help import Group

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...optimize import exit_code
-from ..config.command_options import OptimizeOptions
+from ..config.optimize_options import OptimizeOptions
 from ..terminal import progress_on_stderr, say, say_json
 from .decorators import elsewhere, no_wait_option, options_of, takes, writes_workspace
 from .help import Command

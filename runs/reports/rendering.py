@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ...optimize import BY_GATE
 from ...optimize.options import option_fields, spelling
 from ...slices.effect import CALIBRATION
-from ..config.command_options import OptimizeOptions
+from ..config.optimize_options import OptimizeOptions
 from ..terminal import inline, visible
 from . import numbers, tables
 from .sentences import (

@@ -17,7 +17,8 @@ from ...judges.files import ColumnReading, read_columns, write_grade_map
 from ...optimize.options import Option, option_fields, shares_text, spelling
 from ..actions.read_columns import read_header
 from ..commands.decorators import read_options
-from ..config.command_options import AskOptions, JudgeModelOptions, OptimizeOptions, RowOptions
+from ..config.command_options import AskOptions, JudgeModelOptions, RowOptions
+from ..config.optimize_options import OptimizeOptions
 from ..store.banks import banks_of
 from ..store.run_config import RunConfig
 from ..store.workspace import Workspace

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...optimize import parse_loss
 from ...optimize.options import Kind, Option, changed_options, shares_text, spelling
-from ..config.command_options import OptimizeOptions
+from ..config.optimize_options import OptimizeOptions
 from .run_config import RunConfig
 from .run_identity import PACE
 

@@ -41,13 +41,8 @@ from ...optimize.options import (
     option_fields,
     spelling,
 )
-from ..config.command_options import (
-    GONE_PROPOSERS,
-    PROPOSERS,
-    OptimizeOptions,
-    ProposerOptions,
-    Via,
-)
+from ..config.command_options import Via
+from ..config.optimize_options import GONE_PROPOSERS, PROPOSERS, OptimizeOptions, ProposerOptions
 from ..plugins import brought, load
 from .banks import hidden_notes
 from .bench_config import read_rows

@@ -11,8 +11,9 @@ from dataclasses import fields
 
 from ...judges import Dataset
 from ...optimize.options import changed_options
-from ..config.command_options import AuditedRowOptions, OfficialSplitOptions, OptimizeOptions
+from ..config.command_options import AuditedRowOptions
 from ..config.environment import SIMULATED, Environment
+from ..config.optimize_options import OfficialSplitOptions, OptimizeOptions
 from .database import Database
 from .run_config import RunConfig
 

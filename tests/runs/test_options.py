@@ -12,7 +12,7 @@ from judgewright.optimize.options import GateOptions, SearchOptions, option_fiel
 from judgewright.optimize.settings import RunSettings
 from judgewright.runs.cli import cli
 from judgewright.runs.commands.help import GROUPS
-from judgewright.runs.config.command_options import OptimizeOptions
+from judgewright.runs.config.optimize_options import OptimizeOptions
 from judgewright.runs.store.run_config import RunConfig
 
 MOST = 20

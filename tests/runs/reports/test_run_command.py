@@ -13,7 +13,7 @@ from judgewright.judges import Registry
 from judgewright.optimize.options import option_fields
 from judgewright.runs.actions.write_loss import read_loss
 from judgewright.runs.commands.optimize import optimize
-from judgewright.runs.config.command_options import OptimizeOptions
+from judgewright.runs.config.optimize_options import OptimizeOptions
 from judgewright.runs.store import RunConfig, command_of
 
 PROMPT = Registry().get("groundedness")

@@ -9,7 +9,7 @@ from judgewright.optimize import ObjectiveWords
 from judgewright.optimize.options import option_fields
 from judgewright.runs.actions import read_optimization
 from judgewright.runs.commands.decorators import read_options
-from judgewright.runs.config.command_options import OptimizeOptions
+from judgewright.runs.config.optimize_options import OptimizeOptions
 from judgewright.runs.review.start_form import StartForm, form_fields
 from judgewright.runs.store import Workspace
 

@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 from judgewright.judges import InputError
 from judgewright.optimize.options import option_fields
 from judgewright.runs.config import Environment
-from judgewright.runs.config.command_options import OptimizeOptions
+from judgewright.runs.config.optimize_options import OptimizeOptions
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.review.app_state import BYTES_HERE
 from judgewright.runs.review.start_form import NOT_HERE, OWN_PLACE, form_fields
