@@ -14,7 +14,15 @@ from .columns import Draft, Roles, read_table, words_of
 from .groups import NO_GROUP, group_by_text
 from .label_words import WORDS, number_of, read_grade, write_grade_map
 from .problems import Problems
-from .raw_rows import RawRoles, RawRows, infer_raw_scale, judge_inputs, mapped_words, read_raw_rows
+from .raw_rows import (
+    RawRoles,
+    RawRows,
+    guess_label,
+    infer_raw_scale,
+    judge_inputs,
+    mapped_words,
+    read_raw_rows,
+)
 from .reading import load_as_said, load_dataset
 from .records import Cell, parquet_sizes, read_objects, read_records
 from .rows_in_memory import RowsInMemory, RowSource, kind_of, name_of, rows_in_memory, unit_of
@@ -59,6 +67,7 @@ __all__ = [
     "find_suspicions",
     "group_by_text",
     "guess_columns",
+    "guess_label",
     "infer_raw_scale",
     "infer_scale",
     "judge_inputs",

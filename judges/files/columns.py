@@ -57,6 +57,8 @@ class Roles:
     group: str | None = None
     """The column that was named; None takes the first of `group_defaults` that is there."""
     group_defaults: tuple[str, ...] = ()
+    sought: tuple[str, ...] = ()
+    """Inputs whose columns the caller reads himself; they are guessed where one is missing."""
     aside: tuple[str, ...] = ()
     """Further columns that the caller reads himself; they are kept out of the metadata."""
     named: Mapping[str, str] = field(default_factory=dict)
@@ -216,10 +218,11 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
 def _guessed(roles: Roles, head: Sequence[Record]) -> GuessedColumns | None:
     """Guess the columns of a judge's inputs; None where a person named one that is not there."""
     rows = [record.fields for record in head]
-    if not roles.inputs or not set[str]().union(*rows).issuperset(roles.named.values()):
+    inputs = (*roles.inputs, *roles.sought)
+    if not inputs or not set[str]().union(*rows).issuperset(roles.named.values()):
         return None
     label_needed = roles.label in roles.needed
-    return guess_columns(rows, [*roles.inputs], named=roles.named, label_needed=label_needed)
+    return guess_columns(rows, inputs, named=roles.named, label_needed=label_needed)
 
 
 def _refuse_misleading(path: RowSource, roles: Roles, head: Sequence[Record]) -> None:

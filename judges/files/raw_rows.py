@@ -4,6 +4,7 @@ error.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -11,6 +12,7 @@ from ..errors import DataError
 from ..registry import Registry
 from ..rows import Row
 from ..scale import BINARY, OutputScale
+from .column_guess import guess_columns
 from .columns import Roles, Table, read_table
 from .groups import guess_groups
 from .label_words import WORDS
@@ -72,7 +74,10 @@ def read_raw_rows(
     named = {"--label": roles.label, "--id": roles.id, "--group": roles.group}
     needed = {column: f"{option} COLUMN" for option, column in named.items() if column}
     needed |= {column: f"--column {name}=COLUMN" for name, column in roles.inputs.items()}
+    by_role = {**roles.inputs, "label": roles.label, "id": roles.id, "group": roles.group}
     parts = Roles(
+        sought=tuple(roles.inputs),
+        named={role: column for role, column in by_role.items() if column and column != role},
         label=roles.label or "label",
         id=roles.id,
         group=roles.group,
@@ -110,6 +115,20 @@ def read_raw_rows(
 def mapped_words(text: str | None, usual: Mapping[str, float] = WORDS) -> dict[str, float]:
     """Return what may stand for a label, with what the text of `--label-map` says."""
     return words_for(parse_grade_map(text, option="--label-map") if text else {}, usual)
+
+
+def guess_label(rows: Sequence[Row]) -> tuple[str, str]:
+    """Return the column that surely holds the labels of rows without one, and a note that names the
+    option for it, or for others; both are empty where a row has a label.
+    """
+    if any(row.label is not None for row in rows):
+        return "", ""
+    (guess, *_) = guess_columns((row.meta for row in rows), ()).guesses
+    columns = map(shlex.quote, guess.candidates or ("COLUMN",))
+    options = " or ".join(f"--label {column}" for column in columns)
+    if guess.sure:
+        return guess.column, f"labels are read as with {options}"
+    return "", f"no label is read: {options} names the column"
 
 
 def judge_inputs(registry: Registry) -> dict[str, tuple[str, ...]]:

@@ -14,6 +14,7 @@ from ...judges import (
     JudgedDataset,
     JudgePrompt,
     Prices,
+    Registry,
     Row,
     Verdict,
 )
@@ -23,6 +24,7 @@ from ...judges.files import (
     RawRows,
     check_rows,
     count_row_tokens,
+    guess_label,
     infer_raw_scale,
     judge_inputs,
     read_raw_rows,
@@ -110,8 +112,7 @@ def report_on(
         InputError: A column that was named is missing.
         DataError: The file cannot be read.
     """
-    registry = workspace.registry
-    raw = read_raw_rows(path, options.roles, judges=judge_inputs(registry))
+    raw = read_checked(path, options.roles, workspace.registry)
     raw = open_raw(workspace, raw, path, sealed=options.sealed)
     report = check_rows(
         raw.rows,
@@ -127,6 +128,18 @@ def report_on(
     name, api = model
     tokens = count_row_tokens(raw.rows, model=name, prompt=options.prompt, api=api)
     return replace(report, tokens=tokens)
+
+
+def read_checked(path: Path, roles: RawRoles, registry: Registry) -> RawRows:
+    """Read a file's rows, with the labels of a column whose name surely says so where none is
+    named.
+    """
+    judges = judge_inputs(registry)
+    raw = read_raw_rows(path, roles, judges=judges)
+    column, note = ("", "") if roles.label else guess_label(raw.rows)
+    if column:
+        raw = read_raw_rows(path, replace(roles, label=column), judges=judges)
+    return replace(raw, notes=(*raw.notes, note)) if note else raw
 
 
 def tokens_model(spec: str | None, environment: Environment) -> TokensOf:

@@ -48,7 +48,8 @@ def read_inputs(prompt: JudgePrompt, data: Path, roles: RoleOptions) -> list[Map
     Raises:
         InputError: The file cannot be read, or lacks an input.
     """
-    rows = read_rows(prompt, data, RowOptions(**vars(roles), limit=MOST_ROWS))
+    options = RowOptions(**vars(roles), limit=MOST_ROWS)
+    rows = read_rows(prompt, data, options, require_labels=False)
     return [row.inputs for row in rows.rows]
 
 

@@ -189,6 +189,7 @@ def _take_out(
 def _make_queue(
     workspace: Workspace, path: Path, options: LabelOptions, reading: RowOptions, *, sealed: bool
 ) -> str:
+    from ...judges.files import guess_label
     from ..labels.queue import create_queue, list_rows, read_rows_to_label
     from ..store.sealed_rows import read_open
 
@@ -199,7 +200,12 @@ def _make_queue(
         sealed=sealed,
     )
     read.enter(workspace, by="label")
-    for note in read.notes:
+    notes = [*read.notes]
+    column, _ = guess_label(read.dataset.rows)
+    if column and reading.label is None:
+        named = f"--label {shlex.quote(column)}"
+        notes.append(f"every row is asked about: {named} leaves out those with a label there")
+    for note in notes:
         say(f"note: {note}", to_stderr=True)
     dataset = read.dataset
     if options.next_ is None:

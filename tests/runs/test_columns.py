@@ -155,3 +155,41 @@ def test_python_names_the_arguments_and_takes_them(place: Path) -> None:
     assert len(jw.bench("groundedness", rows, model="simulated").judged.answers) == 3
     with pytest.raises(InputError, match="maps no input"):
         jw.load_rows("rows.csv", columns="guess")  # type: ignore[arg-type]
+
+
+def test_a_check_reads_the_labels_of_a_known_name_and_says_so(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A check refuses nothing: without such a name it names the option; with a judge the columns of
+    its inputs are guessed as `bench` guesses them.
+    """
+    check = ("data", "check", "rows.csv")
+    _, shown, _ = run(capsys, *check)
+    assert "1: 2 (67%)" in shown
+    assert "note: labels are read as with --label correct" in shown
+    _, _, errors = run(capsys, *check, "--judge", "groundedness")
+    command = errors.partition("did you mean  judgewright ")[2].splitlines()[0]
+    assert command.endswith("--column source=context --column statement=answer --label correct")
+    assert "1: 2 (67%)" in run(capsys, *shlex.split(command))[1]
+    rows = Path("rows.csv").read_text()
+    Path("rows.csv").write_text(rows.replace("correct", "Spalte"))
+    _, shown, _ = run(capsys, *check)
+    assert "note: no label is read: --label COLUMN names the column" in shown
+
+
+def test_rows_to_label_that_have_labels_elsewhere_name_the_option(place: Path) -> None:
+    """They are all asked about."""
+    command = [sys.executable, "-m", "judgewright", "label", "--rows", "rows.csv"]
+    done = subprocess.run(command, cwd=place, input=b"q\n", capture_output=True, check=True)
+    note = "every row is asked about: --label correct leaves out those with a label there"
+    assert note in done.stderr.decode()
+
+
+def test_an_export_is_proved_on_rows_without_labels(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only their texts are sent."""
+    run(capsys, "export", "groundedness", "--to", "python", "--out", "out")
+    Path("rows.csv").write_text('source,statement\n"The Matterhorn is high.",It is.\n')
+    code, _, errors = run(capsys, "export", "verify", "out", "--rows", "rows.csv")
+    assert code == 0, errors
