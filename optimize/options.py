@@ -217,21 +217,16 @@ class ConfidenceOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimOptions:
-    """How a response is split into claims, and their verdicts joined."""
+    """How a response is split into claims."""
 
     by_claim: bool = _judging(
-        False, "Split each response into claims, judge each, and join the verdicts."
+        False, "Split each response into claims, judge each; the lowest decides."
     )
     splitter: Literal["sentence", "model"] = _judging(
         "sentence", "With --by-claim: what splits a response.", choices=("sentence", "model")
     )
     trivial: Literal["model", "none"] = "model"
     """What drops claims that assert nothing; in Python alone."""
-    aggregate: Literal["min", "mean", "share"] = _judging(
-        "min",
-        "With --by-claim: how the claims' verdicts make the response's.",
-        choices=("min", "mean", "share"),
-    )
 
     @property
     def claims(self) -> ClaimSettings | None:
@@ -240,4 +235,4 @@ class ClaimOptions:
             return None
         from ..judges.claims import ClaimSettings
 
-        return ClaimSettings(splitter=self.splitter, trivial=self.trivial, aggregate=self.aggregate)
+        return ClaimSettings(splitter=self.splitter, trivial=self.trivial)

@@ -70,9 +70,8 @@ def require_probability(prompt: JudgePrompt, objective: Objective, settings: Run
     Raises:
         InputError: Nothing asks it for a confidence.
     """
-    by_score = settings.claims is not None and settings.claims.aggregate != "min"
     stated = prompt.states_probability or settings.decides
-    if stated or by_score or settings.judge.confidence == "tok":
+    if stated or settings.judge.confidence == "tok":
         return
     for metric in objective.metrics:
         if metric in PROBABILITY_METRICS:
@@ -107,6 +106,6 @@ def require_judging(prompt: JudgePrompt, settings: RunSettings) -> None:
             from.
     """
     if settings.claims is not None:
-        require_claims(prompt, settings.claims.aggregate)
+        require_claims(prompt)
     if settings.judge.confidence == "tok":
         require_tokens(prompt)

@@ -107,6 +107,8 @@ RETIRED = {
     "data import --level": "published data sets are read as tables, by --column and --label",
     "data import --where": "import all, and choose rows of the file that it writes",
     "data import --limit": "import all; `--limit` of the commands that read the file is there",
+    "bench --aggregate": "the lowest grade of a claim decides; `--json` has each claim's verdict",
+    "optimize --aggregate": "the lowest grade of a claim decides",
     "bench --gain": "the smallest change that would show is printed in any case",
     "score --gain": "the smallest change that would show is printed in any case",
     "loss write --label-scale": "leave it out; a loss is tried on the judge's grades",

@@ -21,7 +21,7 @@ from ..prompt import JudgePrompt
 from ..rows import Dataset, Row
 from ..scale import DecisionRule, OutputScale
 from ..verdict import Answer, Unscored, Verdict
-from .join import Aggregate, aggregate_scale, join_claims
+from .join import join_claims
 from .split import Split, Splitter, Trivial, split_responses
 
 FIELD = "statement"
@@ -30,11 +30,10 @@ FIELD = "statement"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimSettings:
-    """How responses are split into claims and the verdicts joined; see `judge_claims`."""
+    """How responses are split into claims; see `split_responses`."""
 
     splitter: Splitter = "sentence"
     trivial: Trivial = "model"
-    aggregate: Aggregate = "min"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,9 +145,7 @@ class ClaimedResponses:
         """Show the settings, the counts, and the responses one by one, at most `limit`."""
         counts = ", ".join(f"{n:,} {kind}" for kind, n in self.counts.items())
         how = self.settings
-        settings = (
-            f"split by {how.splitter}, trivial claims by {how.trivial}, joined by {how.aggregate}"
-        )
+        settings = f"split by {how.splitter}, trivial claims by {how.trivial}"
         simulated = "SIMULATED: " if self.judged.simulated else ""
         lines = [f"{simulated}{counts}; {settings}"]
         lines += [response.describe() for response in self.responses[:limit]]
@@ -218,7 +215,7 @@ def _is_unpaid(answer: Answer | None) -> bool:
     return isinstance(answer, Unscored) and answer.reason == "budget"
 
 
-def require_claims(prompt: JudgePrompt, aggregate: Aggregate) -> None:
+def require_claims(prompt: JudgePrompt) -> None:
     """Refuse, before anything is paid for, a judge that cannot judge claim by claim.
 
     Raises:
@@ -227,7 +224,11 @@ def require_claims(prompt: JudgePrompt, aggregate: Aggregate) -> None:
     if FIELD not in prompt.inputs:
         hint = f"it has {', '.join(prompt.inputs)}"
         raise InputError(f"the judge {prompt.name!r} has no input {FIELD!r} to split", hint=hint)
-    aggregate_scale(prompt.scale, aggregate)
+    if prompt.scale.kind == "choice":
+        raise InputError(
+            f"verdicts on claims cannot be joined: the labels {', '.join(prompt.scale.labels)} have"
+            " no order"
+        )
 
 
 def judge_claims(
@@ -244,19 +245,16 @@ def judge_claims(
     """Judge responses claim by claim: each claim against the whole source, then back to the
     response.
 
-    A response none of whose claims asserts anything counts as fully supported, as does one that
-    abstains (the judge's criteria say so for each claim that does). A response without any text,
-    or whose splitting failed, is unscored.
+    A response has the lowest grade of its claims and the confidence of that claim, so that one
+    unsupported claim makes it unsupported. One none of whose claims asserts anything counts as
+    fully supported, as does one that abstains (the judge's criteria say so for each claim that
+    does). A response without any text, or whose splitting failed, is unscored.
 
     Args:
         prompt: The judge; it sees one claim at a time in `FIELD` and every other input whole.
         dataset: The responses; the field to split stands among their inputs.
         client: Where the answers come from.
-        claims: How responses are split (see `split_responses`), and how verdicts are joined.
-            `min`: the lowest grade of a claim, on the judge's scale, so that one unsupported claim
-            makes the response unsupported; it has the confidence of that claim. `mean`: the mean
-            grade on [0, 1], positive from the judge's threshold on. `share`: the share of
-            supported claims, positive when all of them are.
+        claims: How responses are split.
         settings: How the judge is asked.
         rule: What decides about a claim; the prompt's own threshold unless given.
         repeat: Which repetition of the claims' judging this is; the splitting is not repeated.
@@ -269,7 +267,7 @@ def judge_claims(
         Interrupted: The person asked to stop; finished calls are recorded.
     """
     how = claims or ClaimSettings()
-    require_claims(prompt, how.aggregate)
+    require_claims(prompt)
     for row in dataset.rows:
         if FIELD not in row.inputs:
             raise PromptError(
@@ -303,12 +301,12 @@ def judge_claims(
     answers = {answer.row_id: answer for answer in table.answers}
     responses: list[ClaimedResponse] = []
     for row, split in zip(dataset.rows, splits, strict=True):
-        responses.append(_response(row, split, answers, table.scale, how.aggregate))
+        responses.append(_response(row, split, answers, table.scale))
     judged = JudgedDataset(
         dataset=dataset,
         answers=tuple(response.answer for response in responses),
-        scale=aggregate_scale(table.scale, how.aggregate),
-        judge=(f"{table.judge} by claim ({how.splitter}, trivial {how.trivial}, {how.aggregate})"),
+        scale=table.scale,
+        judge=f"{table.judge} by claim ({how.splitter}, trivial {how.trivial}, min)",
         model=table.model,
         simulated=table.simulated,
     )
@@ -320,7 +318,7 @@ def _claim_id(row: Row, number: int) -> str:
 
 
 def _response(
-    row: Row, split: Split, answers: Mapping[str, Answer], scale: OutputScale, aggregate: Aggregate
+    row: Row, split: Split, answers: Mapping[str, Answer], scale: OutputScale
 ) -> ClaimedResponse:
     if isinstance(split, Unfilled):
         unsplit = Unscored(row_id=row.id, reason=split.reason, detail=split.detail)
@@ -341,13 +339,13 @@ def _response(
         reason = f"none of the {len(claims)} claims asserts anything"
         verdict = Verdict(
             row_id=row.id,
-            score=float(aggregate_scale(scale, aggregate).high),
+            score=float(scale.high),
             positive=True,
             rationale=f"fully supported by convention: {reason}",
             parser="claims:none",
         )
         return ClaimedResponse(row_id=row.id, claims=tuple(claims), answer=verdict)
-    joined = join_claims(row.id, [(claim.text, claim.answer) for claim in claims], scale, aggregate)
+    joined = join_claims(row.id, [(claim.text, claim.answer) for claim in claims])
     return ClaimedResponse(
         row_id=row.id, claims=tuple(claims), answer=joined.answer, deciding=joined.deciding
     )
@@ -364,19 +362,12 @@ def _verdict_text(answer: Answer | None) -> str:
 
 
 def _answer_json(answer: Answer | None) -> dict[str, Any]:  # Any: JSON
-    body: dict[str, Any] = {
-        "score": None,
-        "supported": None,
-        "confidence": None,
-        "unscored": None,
-        "detail": "",
+    verdict = answer if isinstance(answer, Verdict) else None
+    unscored = answer if isinstance(answer, Unscored) else None
+    return {
+        "score": verdict and verdict.score,
+        "supported": verdict and verdict.positive,
+        "confidence": verdict and verdict.confidence,
+        "unscored": unscored and unscored.reason,
+        "detail": unscored.detail if unscored else "",
     }
-    if isinstance(answer, Verdict):
-        body |= {
-            "score": answer.score,
-            "supported": answer.positive,
-            "confidence": answer.confidence,
-        }
-    elif answer is not None:
-        body |= {"unscored": answer.reason, "detail": answer.detail}
-    return body

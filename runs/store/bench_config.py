@@ -57,7 +57,7 @@ class BenchConfig(BenchSource):
     confidence: Literal["ask", "tok"] = "ask"
     max_tokens: int | None = None
     claims: Mapping[str, str] | None = None
-    """Splitter, trivial and aggregate, where responses were judged claim by claim."""
+    """Splitter and trivial, where responses were judged claim by claim."""
     hidden_cases: tuple[str, ...] = ()
     """See `RunConfig.hidden_cases`."""
     repeat: int = 1
@@ -128,10 +128,22 @@ class BenchConfig(BenchSource):
 
     @property
     def claim_settings(self) -> ClaimSettings | None:
-        """How responses were split into claims; None where each was judged whole."""
+        """How responses were split into claims; None where each was judged whole.
+
+        Raises:
+            InputError: Their verdicts were joined by a mean, as versions before 0.4 could.
+        """
         from ...judges.claims import ClaimSettings
 
-        return None if self.claims is None else ClaimSettings(**self.claims)  # type: ignore[arg-type]  # its own names
+        if self.claims is None:
+            return None
+        names: dict[str, Any] = dict(self.claims)  # Any: its own names
+        if names.pop("aggregate", "min") != "min":
+            raise InputError(
+                "the verdicts on claims were joined by a mean, which is no longer done",
+                hint="bench again: what was asked is recorded",
+            )
+        return ClaimSettings(**names)
 
     def judge_settings(self) -> JudgeSettings:
         """Return how rows were asked about."""

@@ -48,7 +48,16 @@ from .banks import hidden_notes
 from .bench_config import read_rows
 from .engines import engine_of_run
 
-_RETIRED = ("ablate", "candidates", "gradients", "hunks", "screen_model", "scheduler", "workers")
+_RETIRED = (
+    "aggregate",
+    "ablate",
+    "candidates",
+    "gradients",
+    "hunks",
+    "screen_model",
+    "scheduler",
+    "workers",
+)
 """Options of earlier versions: their runs are still read."""
 
 

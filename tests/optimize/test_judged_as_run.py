@@ -41,7 +41,7 @@ EDIT = PROMPT.edited(
     criteria=PROMPT.criteria + "\nNumbers and dates must match the source exactly."
 )
 OBJECTIVE = Objective(text="precision", target="precision", direction="fp")
-BY_CLAIM = ClaimSettings(trivial="none", aggregate="min")
+BY_CLAIM = ClaimSettings(trivial="none")
 
 
 class Watched:

@@ -37,7 +37,7 @@ def test_a_claim_level_judge_and_one_of_token_confidences_are_optimized(
     claims cost.
     """
     for options in (
-        ("--by-claim", "--aggregate", "share"),
+        ("--by-claim", "--splitter", "model"),
         ("--confidence", "tok"),
     ):
         code, out, err = run(
@@ -50,7 +50,7 @@ def test_a_claim_level_judge_and_one_of_token_confidences_are_optimized(
         )
         assert code in (0, 1, 4), err
         body = json.loads(out)
-        assert ("by claim (sentence, trivial model, share)" in body["benchmark"]["judge"]) == (
+        assert ("by claim (model, trivial model, min)" in body["benchmark"]["judge"]) == (
             "--by-claim" in options
         )
         code, out, err = run(capsys, "diff", body["run"])

@@ -92,7 +92,7 @@ def test_every_other_setting_comes_back(tmp_path: Path, monkeypatch: pytest.Monk
     rows |= {"columns": {"source": "passage", "statement": "claim"}, "audited": "marked.jsonl"}
     rows |= {"label_scale": "0..3@2", "label_map": "factual=1,hallucinated=0"}
     asks = {"confidence": "tok", "by_claim": True, "splitter": "model"}
-    asks |= {"aggregate": "mean", "max_unreadable": 15}
+    asks |= {"max_unreadable": 15}
     parts = {"holdout": "official.jsonl", "split_column": "orig_split", "shares": (40, 20, 30, 10)}
     slices = {"slice": "source_words >= 400", "slice_columns": ("a", "b")}
     slices |= {"keep": ("d", "e"), "by": "lang", "seed": 7}
