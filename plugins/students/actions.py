@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ...judges import (
-    Answer,
     Benchmark,
     InputError,
     JudgedDataset,
-    Unscored,
     Verdict,
     compare,
     measure,
@@ -20,9 +18,8 @@ from ...judges import (
 from ...judges.files import VerdictColumns, group_by_text, load_judges
 from ...judges.metrics.paired_comparison import Change
 from ...judges.scale import BINARY
-from ..students import ScreenedAt, StudentSettings, Trained, screened, train_student
+from ..students import StudentSettings, Trained, train_student
 from ..verdict_texts import with_texts
-from .screening import is_sure
 from .training import Count
 
 SHOWN = ("precision", "recall", "f1", "kappa", "accuracy", "auroc", "brier", "ece")
@@ -43,14 +40,7 @@ class StudentReport:
     """The student's F1 less the teacher's, paired by row and clustered by group."""
     agreement: Benchmark
     """The student by the teacher's decisions."""
-    screens: tuple[tuple[ScreenedAt, Benchmark | None], ...]
-    """Each with both together by people's labels."""
     notes: tuple[str, ...] = field(default=())
-
-    @property
-    def behind(self) -> float | None:
-        """By how much the student's F1 lies under its teacher's; None without labels."""
-        return None if self.change is None else -self.change.difference
 
     @property
     def is_within(self) -> bool | None:
@@ -66,9 +56,6 @@ class StudentReport:
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `student train --json` prints."""
         student, held_out = self.trained.student, self.trained.held_out
-        screens: list[dict[str, Any]] = []
-        for screen, both in self.screens:
-            screens.append(screen.to_json() | {"metrics": both and _figures(both)})
         change = self.change
         difference = change and {"value": change.difference, "low": change.low, "high": change.high}
         return {
@@ -83,7 +70,6 @@ class StudentReport:
             "f1_difference": difference,
             "within_5_points": self.is_within,
             "by_teacher": _figures(self.agreement),
-            "screens": screens,
             "rule": student.rule.to_json(),
             "notes": [*held_out.dataset.notes, *self.notes],
         }
@@ -147,9 +133,6 @@ def run_training(
         sides = {"teacher": measure(trained.teacher), "student": measure(trained.held_out)}
         sides[ALWAYS_YES] = measure(always)
         change = compare("f1", decided, trained.held_out)
-    screens: list[tuple[ScreenedAt, Benchmark | None]] = []
-    for screen in screened(trained.held_out, trained.teacher):
-        screens.append((screen, measure(screen.judged) if sides else None))
     notes: list[str] = []
     if not sides:
         notes.append("no row has people's label: the student is measured by its teacher alone")
@@ -172,7 +155,6 @@ def run_training(
         sides=sides,
         change=change,
         agreement=agreement,
-        screens=tuple(screens),
         notes=tuple(notes),
     )
 
@@ -188,24 +170,3 @@ def _decisions(judged: JudgedDataset) -> JudgedDataset:
         for answer in judged.answers
     )
     return replace(judged, answers=tuple(answers), scale=BINARY, rule=None)
-
-
-def keep_sure(judged: JudgedDataset, confidence: float) -> tuple[JudgedDataset, tuple[str, ...]]:
-    """Leave the rows that a student is not sure of to its teacher: they are unscored; with their
-    ids.
-
-    Raises:
-        InputError: The confidence is none.
-    """
-    if not 0.5 <= confidence <= 1.0:
-        raise InputError(f"the confidence of a screen is between 0.5 and 1, not {confidence:g}")
-    answers: list[Answer] = []
-    unsure: list[str] = []
-    for answer in judged.answers:
-        if isinstance(answer, Verdict) and not is_sure(answer, confidence):
-            unsure.append(answer.row_id)
-            detail = f"left to the teacher: the confidence is under {confidence:g}"
-            answers.append(Unscored(row_id=answer.row_id, reason="parse", detail=detail))
-        else:
-            answers.append(answer)
-    return replace(judged, answers=tuple(answers)), tuple(unsure)

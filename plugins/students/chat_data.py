@@ -18,7 +18,6 @@ from ...judges.splits.parts import hash_of
 from ...judges.verdict import Verdict
 
 Chat = dict[str, Any]  # Any: JSON
-REASON = "reason"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,40 +35,30 @@ class ChatData:
     """Rows without a chat, by the reason."""
 
 
-def student_prompt(
-    prompt: JudgePrompt, *, graded: bool, reasons: bool, confidence: bool
-) -> JudgePrompt:
-    """Return a prompt with the reply of a student: a score, and if asked for a reason before it.
+def student_prompt(prompt: JudgePrompt, *, graded: bool, confidence: bool) -> JudgePrompt:
+    """Return a prompt with the reply of a student, a score.
 
     Args:
         prompt: The judge's.
         graded: Whether the student gives grades on the judge's scale, and not decisions, 0 or 1.
-        reasons: Whether it states the teacher's reason first; students do better without (DIRAS).
         confidence: Whether it states a confidence.
     """
     scale = prompt.scale if graded else BINARY
     what = f"a whole number from {scale.low} to {scale.high}" if graded else "1 for yes, 0 for no"
-    fields = {REASON: "text"} if reasons else {}
-    fields |= {"score": "score"} | ({"confidence": "confidence"} if confidence else {})
-    field_words = {
-        REASON: f'"{REASON}": the reason, in a sentence or two',
-        "score": f'"score": {what}',
-        "confidence": '"confidence": how sure you are of this score, from 0 to 1',
-    }
-    reply = (
-        "Answer with a JSON object and nothing else: "
-        + "; ".join(field_words[name] for name in fields)
-        + "."
-    )
+    # Without the teacher's reason: students do better so (DIRAS).
+    fields, asked = {"score": "score"}, f'"score": {what}'
+    if confidence:
+        fields["confidence"] = "confidence"
+        asked += '; "confidence": how sure you are of this score, from 0 to 1'
     return replace(
         prompt,
         scale=scale,
-        reply=reply,
+        reply=f"Answer with a JSON object and nothing else: {asked}.",
         reply_schema=fields,
         reply_mark="",
         examples=(),
         parent=prompt.version,
-        note="For a student: its reply is a score" + (", after a reason." if reasons else "."),
+        note="For a student: its reply is a score.",
     )
 
 
@@ -78,7 +67,6 @@ def chat_data(
     prompt: JudgePrompt,
     *,
     share: float = 0.2,
-    reasons: bool = False,
     seed: int = 0,
 ) -> ChatData:
     """Make chats of a teacher's verdicts; people's labels are in none of them.
@@ -89,7 +77,6 @@ def chat_data(
         teacher: Rows with the prompt's inputs, and the teacher's verdicts.
         prompt: The judge whose task it is.
         share: Of the groups that are held out.
-        reasons: Whether the reply begins with the teacher's reason; rows without one are left out.
         seed: Of the choice of groups.
 
     Raises:
@@ -103,7 +90,7 @@ def chat_data(
     )
     graded = graded and teacher.scale.kind == "graded"
     stated = bool(verdicts) and all(answer.confidence is not None for answer in verdicts)
-    student = student_prompt(prompt, graded=graded, reasons=reasons, confidence=stated)
+    student = student_prompt(prompt, graded=graded, confidence=stated)
     left_out: dict[str, int] = {}
     rows: list[tuple[Row, Chat]] = []
     for row, answer in zip(teacher.dataset.rows, teacher.answers, strict=True):
@@ -112,8 +99,6 @@ def chat_data(
             reason = "the teacher has no verdict"
         elif missing is not None:
             reason = f"there is no text {missing!r}"
-        elif reasons and not answer.rationale.strip():
-            reason = "the teacher gave no reason"
         else:
             rows.append((row, _chat(student, row, answer, graded=graded)))
             continue
@@ -145,9 +130,7 @@ def chat_data(
 def _chat(prompt: JudgePrompt, row: Row, answer: Verdict, *, graded: bool) -> Chat:
     reply: dict[str, object] = {}
     for name, kind in prompt.reply_schema.items():
-        if kind == "text":
-            reply[name] = answer.rationale.strip()
-        elif kind == "score":
+        if kind == "score":
             reply[name] = int(answer.score) if graded else int(answer.positive)
         else:
             reply[name] = answer.confidence

@@ -33,8 +33,7 @@ DATA = (
 )
 JUDGE = """\
 Example:  judgewright students judge student.json rows.jsonl --out verdicts.jsonl
-A screen: judgewright students judge student.json rows.jsonl --sure 0.9 --unsure rest.jsonl --out sure.jsonl
-"""  # noqa: E501
+"""
 
 _data = partial(option, "Data")
 _train = partial(option, "Calibration")
@@ -96,7 +95,6 @@ class ChatOptions(TeacherOptions):
     """What chats are made."""
 
     share: float = _data(0.2, "Share of the groups that is held out.")
-    reasons: bool = _data(False, "Let the reply begin with the teacher's reason.")
 
 
 @click.group(cls=Group)
@@ -190,9 +188,7 @@ def data(
     texts = prompt.inputs if options.rows is not None else ()
     teacher = read_teacher(verdicts, options.columns(), rows=options.rows, inputs=texts)
     seal = seal_of(workspace, teacher.dataset, by="student data")
-    chats = chat_data(
-        seal.shown(teacher), prompt, share=options.share, reasons=options.reasons, seed=options.seed
-    )
+    chats = chat_data(seal.shown(teacher), prompt, share=options.share, seed=options.seed)
     out.mkdir(parents=True, exist_ok=True)
     for name, part in (("train.jsonl", chats.train), ("held_out.jsonl", chats.held_out)):
         write_beside(
@@ -230,51 +226,31 @@ def data(
 @click.argument("model", metavar="STUDENT", type=click.Path(path_type=Path))
 @click.argument("rows", type=click.Path(path_type=Path))
 @options_of(options=RowOptions)
-@takes("sure", None, "Decide only from this confidence on.", type=click.FloatRange(0.5, 1.0))
-@takes(
-    "unsure", None, "With --sure: write the other rows, for `bench` with the teacher.", kind="out"
-)
 @takes("out", REQUIRED, "Write the verdicts, for score, slices and gate.", kind="out")
 @json_option
 def judge_(
     model: Path,
     rows: Path,
     options: RowOptions,
-    sure: float | None,
-    unsure: Path | None,
     out: Path,
     as_json: bool,
 ) -> None:
     """Judge ROWS with a STUDENT that `student train` wrote; no model is asked."""
-    from ...judges import InputError
     from ...judges.files import load_as_said
     from ...judges.scale import PROBABILITY
     from ...runs.actions.bench import write_verdicts
     from ..students import read_student
-    from .actions import keep_sure
 
-    if (sure is None) != (unsure is None):
-        raise InputError(
-            "--sure and --unsure go together: the rows that the student leaves must go somewhere"
-        )
     taught = read_student(model)
     reading = options.as_arguments()
     dataset = load_as_said(
         rows, reading, inputs=taught.inputs, scale=PROBABILITY, require_labels=False
     )
     judged = taught.judge(dataset)
-    unsure_ids: tuple[str, ...] = ()
-    if sure is not None and unsure is not None:
-        judged, unsure_ids = keep_sure(judged, sure)
-        _write_rows(judged, frozenset(unsure_ids), unsure)
     write_verdicts(judged, out)
     answered = len(judged.answers) - sum(judged.unscored.values())
     if as_json:
-        counts = {
-            "rows": len(judged.answers),
-            "decided": answered,
-            "left_to_teacher": len(unsure_ids),
-        }
+        counts = {"rows": len(judged.answers), "decided": answered}
         say_json(
             counts | {"simulated": taught.simulated, "out": str(out), "notes": list(dataset.notes)}
         )
@@ -285,8 +261,6 @@ def judge_(
         f"\n{taught.name}{simulated_mark(taught.simulated)}: {answered:,} of"
         f" {len(judged.answers):,} rows decided"
     )
-    if unsure_ids:
-        say(f"  {len(unsure_ids):,} rows are left to the teacher: {unsure}")
     say(f"verdicts written to {out}")
 
 
@@ -337,7 +311,7 @@ def _say(report: StudentReport, out: Path | None, held_out: Path | None) -> None
         for name in names
     ]
     say_table(("metric", *(heads.get(name, name) for name in columns)), lines)
-    if report.change is not None and report.behind is not None:
+    if report.change is not None:
         change = report.change
         interval = "" if change.low is None else f" [{change.low:+.4f}, {change.high:+.4f}]"
         verdicts = {
@@ -349,15 +323,6 @@ def _say(report: StudentReport, out: Path | None, held_out: Path | None) -> None
             f"F1, student less teacher: {change.difference:+.4f}{interval}:"
             f" {verdicts[report.is_within]}"
         )
-    say("\nas a screen: the student decides where it is sure, the teacher the rest")
-    table: list[tuple[str, ...]] = []
-    for screen, both in report.screens:
-        f1 = str(both.metrics["f1"]) if both is not None else "-"
-        same = "-" if screen.agreement is None else f"{screen.agreement:.3f}"
-        table.append((f"{screen.confidence:g}", f"{screen.asked:.1%}", same, f1))
-    say_table(
-        ("sure from", "rows for the teacher", "student agrees", "F1 of both by people"), table
-    )
     written = [f"student: {out}"] if out else []
     written += [f"held-out verdicts: {held_out}"] if held_out else []
     if written:

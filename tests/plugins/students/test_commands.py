@@ -100,57 +100,6 @@ def test_a_student_is_trained_measured_and_used_like_any_judge(
     assert run(*given) == 0
     out = capsys.readouterr().out
     assert "[SIMULATED: says nothing about real models]" in out
-    assert "as a screen" in out
-
-
-def test_a_screen_leaves_unsure_rows_for_the_teacher(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Every row is decided or written for `bench`, with all it had; sure rows are unscored
-    nowhere.
-    """
-    assert (
-        run(
-            "students",
-            "train",
-            "v.jsonl",
-            "--rows",
-            "rows.jsonl",
-            *TEXTS,
-            "--out",
-            "s.json",
-            "--json",
-        )
-        == 0
-    )
-    capsys.readouterr()
-    split = ("--sure", "0.7", "--unsure", "rest.jsonl", "--out", "sure.jsonl", "--json")
-    assert run("students", "judge", "s.json", "rows.jsonl", *split) == 0
-    body = printed(capsys)
-    left = {line["id"] for line in lines_of("rest.jsonl")}
-    assert len(left) == body["left_to_teacher"] > 0
-    assert body["decided"] + len(left) == body["rows"]
-    sure = {line["id"]: line for line in lines_of("sure.jsonl")}
-    assert {name for name, line in sure.items() if line["verdict"] is None} == left
-    assert all(line["confidence"] >= 0.7 for name, line in sure.items() if name not in left)
-    assert run("bench", "groundedness", "rest.jsonl", "--model", "simulated", "--json") == 0
-    again = printed(capsys)
-    assert again["calls"] == 0  # the teacher has answered these rows before
-    assert (
-        run(
-            "students",
-            "judge",
-            "s.json",
-            "rows.jsonl",
-            "--sure",
-            "0.7",
-            "--out",
-            "x.jsonl",
-            "--json",
-        )
-        == 2
-    )
-    assert "go together" in printed(capsys)["error"]["message"]
 
 
 def test_chats_are_written_with_the_judge_that_goes_with_them(

@@ -36,7 +36,6 @@ from judgewright.plugins.students import (
     WordWeights,
     chat_data,
     read_student,
-    screen_at,
     train_student,
     write_student,
 )
@@ -205,42 +204,13 @@ def test_features_are_what_they_are_called() -> None:
     assert np.isfinite(empty).all()
 
 
-@pytest.mark.slow
-def test_a_screen_is_what_it_says() -> None:
-    """The student where it is sure, the teacher elsewhere; counted one by one."""
-    trained = train_student(taught())
-    found = screen_at(trained.held_out, trained.teacher, 0.8)
-    asked = same = kept = 0
-    for mine, theirs, both in zip(
-        trained.held_out.answers, trained.teacher.answers, found.judged.answers, strict=True
-    ):
-        assert isinstance(mine, Verdict)
-        assert isinstance(theirs, Verdict)
-        assert isinstance(both, Verdict)
-        if (mine.confidence or 0) >= 0.8:
-            kept += 1
-            same += mine.positive == theirs.positive
-            assert both.positive == mine.positive
-        else:
-            asked += 1
-            assert both.positive == theirs.positive
-    assert found.asked == pytest.approx(asked / (asked + kept))
-    assert found.agreement == pytest.approx(same / kept)
-    assert screen_at(trained.held_out, trained.teacher, 1.0).asked == 1.0
-    with pytest.raises(InputError, match=r"between 0\.5 and 1"):
-        screen_at(trained.held_out, trained.teacher, 0.2)
-
-
-@pytest.mark.parametrize("reasons", [False, True])
-def test_a_chat_says_what_the_teacher_said_and_no_group_is_in_both_parts(reasons: bool) -> None:
+def test_a_chat_says_what_the_teacher_said_and_no_group_is_in_both_parts() -> None:
     """Its reply is read as the teacher's verdict by the prompt that goes with it; people's labels
     are not in it.
     """
     teacher = taught()
     silent = [Unscored(row_id="0-0", reason="parse"), *teacher.answers[1:]]
-    chats = chat_data(
-        replace(teacher, answers=tuple(silent)), Registry().get("groundedness"), reasons=reasons
-    )
+    chats = chat_data(replace(teacher, answers=tuple(silent)), Registry().get("groundedness"))
     assert chats.left_out == {"the teacher has no verdict": 1}
     assert (len(chats.train) + len(chats.held_out), chats.groups) == (239, (32, 8))
     held = {row_id.partition("-")[0] for row_id in chats.held_out_ids}
@@ -256,7 +226,6 @@ def test_a_chat_says_what_the_teacher_said_and_no_group_is_in_both_parts(reasons
         assert isinstance(read, Verdict)
         assert isinstance(theirs, Verdict)
         assert (read.score, read.positive) == (theirs.score, theirs.positive)
-        assert (theirs.rationale in read.rationale) is reasons
         assert "label" not in json.loads(reply["content"])
     assert Registry().get("groundedness").version == chats.prompt.parent
 
