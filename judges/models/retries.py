@@ -186,14 +186,21 @@ def not_read(unreadable: int, replies: int, last: Completion, why: str) -> Model
         why: What is wrong with it.
     """
     start = " ".join(last.text.split())[:_SHOWN]
+    cure = (
+        "where it answers in words, say in the judge where its verdict stands (reply, reply_mark)"
+    )
+    if (last.fingerprint or "").startswith("simulated-"):
+        cure = (
+            "the simulated model replies in JSON or in lines such as `Score: 2`, and in no form of"
+            " your own: measure this judge with a real model"
+        )
     return ModelError(
         f"{unreadable} of the judge's first {replies} replies cannot be read; the rest was not"
         f" sent. The last begins {start!r}: {why}",
         status=200,
         fatal=True,
         hint=(
-            "where it answers in words, say in the judge where its verdict stands (reply,"
-            " reply_mark); --max-unreadable 20 asks about all rows all the same, and reads the"
-            " replies so far again, unpaid"
+            f"{cure}; --max-unreadable 20 asks about all rows all the same, and reads the replies"
+            " so far again, unpaid"
         ),
     )

@@ -12,10 +12,13 @@ from typing import Any
 
 import pytest
 
+from judgewright.judges import BINARY, Registry
 from judgewright.judges.models import Completion, Request
 from judgewright.judges.simulated import Server, Simulated, make_app
 from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
+
+from .run_command import run
 
 Says = Callable[[str], str]
 
@@ -107,3 +110,25 @@ def test_the_terminal_says_how_many_are_repaired(
         "verdicts are repaired: their replies left one reading once mended"
         in capsys.readouterr().out
     )
+
+
+def test_the_hint_for_the_simulated_model_names_a_real_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No reply clause would help: it writes no verdict in the form of one's own prompt."""
+    write_demo_rows(tmp_path / "rows.jsonl", documents=60)
+    prompt = Registry().get("groundedness")
+    own = replace(
+        prompt,
+        scale=replace(BINARY, labels=("FAIL", "PASS")),
+        criteria="Say PASS if the statement is supported, else FAIL.",
+        reply="",
+        reply_schema={},
+        reply_mark="last word",
+    )
+    own.write(tmp_path / "own.yaml")
+    words = ("bench", str(tmp_path / "own.yaml"), str(tmp_path / "rows.jsonl"))
+    code, _, errors = run(capsys, *words, "--model", "simulated", "--workspace", str(tmp_path))
+    assert code == 3
+    assert "in no form of your own: measure this judge with a real model" in errors
+    assert "reply_mark" not in errors
