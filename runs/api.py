@@ -552,6 +552,8 @@ def export(
 ) -> Path:
     """Write a judge for another tool, with where it was gated, and return the path.
 
+    Where the last run on it changed nothing, that and the version are said on stderr.
+
     Args:
         to: The tool or format, such as `mlflow`, `dspy` or `promptfoo`.
         out: The folder to write; a name with a suffix for an export of one file.
@@ -560,11 +562,15 @@ def export(
         force: Whether to overwrite what is there, also what no export wrote.
     """
     from .actions.export import export_context
+    from .actions.verification import not_adopted
     from .exports import named_target, write_export
+    from .terminal import say
 
     target = named_target(to)
     with open_workspace(workspace) as opened:
         context = export_context(opened, prompt_of(opened, judge), api=api)
+        if note := not_adopted(opened, context.prompt):
+            say(f"note: {note}", to_stderr=True)
     write_export(context, target, Path(out), force=force)
     return Path(out)
 

@@ -88,6 +88,22 @@ def verification(workspace: Workspace, prompt: JudgePrompt) -> dict[str, Any]:  
     }
 
 
+def not_adopted(workspace: Workspace, prompt: JudgePrompt) -> str:
+    """Say how the last run that began with a version ended, where nobody adopted what it made;
+    empty without such a run.
+    """
+    for info in reversed(workspace.runs("optimize")):
+        run = read_run(workspace, info.run_id, uncounted)
+        if run.decision is None or run.before.version != prompt.version:
+            continue
+        adopted = any(one.verb == "accepted" for one in run.reviews)
+        ended = f"run {info.run_id} began with {prompt.name}@{prompt.version}, which is exported"
+        return (
+            "" if adopted else f"{ended}: it ended {run.decision.outcome}, and nothing is adopted"
+        )
+    return ""
+
+
 def provenance(workspace: Workspace, prompt: JudgePrompt) -> dict[str, object]:
     """Say which run found a version, on which model it was gated, and whether that was simulated.
 

@@ -23,6 +23,7 @@ from ..actions.export import (
     read_inputs,
     tool_entry,
 )
+from ..actions.verification import not_adopted
 from ..config.command_options import RoleOptions
 from ..config.environment import read_environment
 from ..exports import (
@@ -171,6 +172,8 @@ def judge(
         say_json(about | body | origin | ({"path": str(out)} if out else {}))
     else:
         _say_written(body["manifest"], out)
+        if note := not_adopted(workspace, prompt):
+            say(f"  note: {note}")
         if done.verified:
             _say_verified(replace(done.verified, differences=()))  # they stand above
     if done.verified and not done.verified.passed:

@@ -281,3 +281,22 @@ def test_a_users_script_passes_the_strict_type_checker(tmp_path: Path) -> None:
     lines = script.read_text(encoding="utf-8").splitlines()
     wrong = {number for number, line in enumerate(lines) if line.endswith("# wrong")}
     assert {one["range"]["start"]["line"] for one in found} == wrong, found
+
+
+def test_an_export_after_a_run_that_changed_nothing_says_so(
+    unlabelled: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the version that is exported; before any run nothing is said."""
+    write_demo_rows(unlabelled / "rows.jsonl", documents=60)
+    jw.export("groundedness", to="python", out="first")
+    assert capsys.readouterr().err == ""
+    words = {"objective": "raise precision", "model": "simulated", "steps": 0}
+    run = jw.optimize("groundedness", "rows.jsonl", **words)
+    assert not run.accepted
+    capsys.readouterr()
+    jw.export("groundedness", to="python", out="second")
+    began = f"run {run.run_id} began with groundedness@{run.before.version}, which is exported"
+    ended = f"it ended {run.decision.outcome}, and nothing is adopted"
+    assert f"note: {began}: {ended}" in capsys.readouterr().err
+    main(["export", "groundedness", "--to", "python", "--out", "third"])
+    assert f"note: {began}: {ended}" in capsys.readouterr().out
