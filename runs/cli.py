@@ -98,7 +98,7 @@ RETIRED = {
     "--tree": "type `--where 'SLICE and CONDITION'`; a poorer part is listed under its slice",
     "--candidates": "a step asks for one proposal; raise --steps instead",
     "--pilot": "bench the judge first, and `--plan` takes its measured errors",
-    "--estimand": "`gate --unlabelled` decides about new groups like these",
+    "--unlabelled": "label rows first (`label --rows FILE --next 200`), then `gate A B LABELLED`",
     "--look-anyway": "type `--gate-anyway`",
     "--gradients": "a step has one gradient, over the whole brief; raise --steps instead",
     "--hunks": "`accept RUN --hunks 1,3` has the gate decide about some of the hunks",

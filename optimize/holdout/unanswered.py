@@ -41,8 +41,6 @@ def ask_again(
     after: JudgedDataset,
     ask_before: Ask,
     ask_after: Ask,
-    *,
-    unlabelled: bool = False,
 ) -> tuple[JudgedDataset, JudgedDataset, tuple[AskedAgain, ...]]:
     """Ask both prompts again about the labelled rows that either left unanswered, up to `ROUNDS`
     times.
@@ -53,7 +51,6 @@ def ask_again(
     Args:
         before, after: Answers to the same dataset, rows in the same order.
         ask_before, ask_after: Ask the prompt of that side.
-        unlabelled: Whether rows without a label count too, as people are yet to label them.
 
     Returns:
         Both sides with the answers that came, and the count of each round.
@@ -61,7 +58,7 @@ def ask_again(
     sides = list(before.answers), list(after.answers)
     rounds: list[AskedAgain] = []
     for repeat in range(1, ROUNDS + 1):
-        silent = _silent(before.dataset.rows, *sides, unlabelled=unlabelled)
+        silent = _silent(before.dataset.rows, *sides)
         if not silent:
             break
         again = replace(before.dataset, rows=tuple(before.dataset.rows[i] for i in silent))
@@ -73,7 +70,7 @@ def ask_again(
             for answers, reply in zip(sides, (old, new), strict=True):
                 if both or not isinstance(answers[i], Verdict):
                     answers[i] = reply
-        silent_rows = len(_silent(before.dataset.rows, *sides, unlabelled=unlabelled))
+        silent_rows = len(_silent(before.dataset.rows, *sides))
         rounds.append(AskedAgain(repeat=repeat, rows=len(silent), left=silent_rows))
     old_answers, new_answers = sides
     return (
@@ -83,16 +80,13 @@ def ask_again(
     )
 
 
-def _silent(
-    rows: Sequence[Row], old: Sequence[Answer], new: Sequence[Answer], *, unlabelled: bool
-) -> list[int]:
+def _silent(rows: Sequence[Row], old: Sequence[Answer], new: Sequence[Answer]) -> list[int]:
     """Return the positions of labelled rows without a verdict on either side, but for those too
     long to be sent.
     """
     silent = []
     for i, (row, old_answer, new_answer) in enumerate(zip(rows, old, new, strict=True)):
-        counts = unlabelled or row.label is not None
-        if counts and (_may_answer(old_answer) or _may_answer(new_answer)):
+        if row.label is not None and (_may_answer(old_answer) or _may_answer(new_answer)):
             silent.append(i)
     return silent
 

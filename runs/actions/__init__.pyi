@@ -6,15 +6,6 @@ from .detectable_gain import assumed_judge
 from .find_slices import Search, advise, search
 from .flips import both_sides, flips_of
 from .gate import TwoJudges, gate_again, gate_judges
-from .label_flips import (
-    FlipGated,
-    FlipRows,
-    FlipTerms,
-    flip_progress,
-    gate_by_flips,
-    gate_verdicts_by_flips,
-    settle_flips,
-)
 from .labels_needed import needed
 from .lineage import Node, lineage
 from .optimize import RunResult, resume_run, start_run
@@ -28,9 +19,6 @@ __all__ = [
     "HUNKS",
     "CalibrationRun",
     "CostSummary",
-    "FlipGated",
-    "FlipRows",
-    "FlipTerms",
     "GateModel",
     "Gated",
     "HunkChoice",
@@ -49,12 +37,9 @@ __all__ = [
     "both_sides",
     "decisions_about",
     "find_leaks",
-    "flip_progress",
     "flips_of",
     "gate_again",
-    "gate_by_flips",
     "gate_judges",
-    "gate_verdicts_by_flips",
     "gated_on",
     "identity",
     "lineage",
@@ -68,7 +53,6 @@ __all__ = [
     "resume_run",
     "run_calibration",
     "search",
-    "settle_flips",
     "start_run",
     "verification",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from ...judges.files import (
     read_table,
     words_for,
 )
-from ...optimize.holdout.row_fingerprints import KEY_COLUMN, row_keys
 
 DATA_ENDINGS = (
     ".jsonl",
@@ -137,64 +135,6 @@ def pair_verdicts(
     # accepted on noise.
     dataset = group_by_text(dataset, fewest=2)
     return _answered(before, dataset), _answered(after, dataset)
-
-
-def rows_judged(pool: Dataset, before: JudgedDataset, after: JudgedDataset) -> Dataset:
-    """Return the rows of a file that stand in either verdict file, with the labels that the verdict
-    files have.
-
-    Raises:
-        InputError: None does, or a verdict is of other texts than the row has.
-    """
-    rows_by_id = [{row.id: row for row in side.dataset.rows} for side in (before, after)]
-    rows: list[Row] = []
-    for row in pool.rows:
-        labels = [row.label, *(side[row.id].label for side in rows_by_id if row.id in side)]
-        if len(labels) > 1:
-            rows.append(
-                replace(row, label=next((label for label in labels if label is not None), None))
-            )
-    if not rows:
-        raise InputError(
-            f"no row of {pool.name} is in {before.judge} or {after.judge}: ids are"
-            f" {pool.rows[0].id!r} in the one and {before.dataset.rows[0].id!r} in the other",
-            hint="verdicts and rows are joined by their ids; name the column with --id",
-        )
-    notes = list(pool.notes)
-    if len(rows) < len(pool):
-        notes.append(
-            f"{len(pool) - len(rows):,} rows are left out: neither file has a verdict on them"
-        )
-    keys = dict(zip((row.id for row in pool.rows), row_keys(pool), strict=True))
-    for side, theirs in zip((before, after), rows_by_id, strict=True):
-        _require_same_texts(side.judge, theirs, keys)
-        missing = sum(row.id not in theirs for row in rows)
-        if missing:
-            notes.append(f"{side.judge} lacks {missing:,} of the rows, which count as unscored")
-        notes += [
-            f"{side.judge}: {note}" for note in side.dataset.notes if note.startswith("scores")
-        ]
-    return Dataset.of(rows, labels=pool.labels, name=pool.name, notes=notes)
-
-
-def _require_same_texts(judge: str, theirs: Mapping[str, Row], keys: Mapping[str, bytes]) -> None:
-    """Compare the key of each row, where a verdict file has it; all differ where the judge read
-    other columns.
-    """
-    other: list[str] = []
-    same = 0
-    for row in theirs.values():
-        written = row.meta.get(KEY_COLUMN)
-        if row.id in keys and written == keys[row.id].hex():
-            same += 1
-        elif row.id in keys and written is not None:
-            other.append(row.id)
-    if same and other:
-        raise InputError(
-            f"{judge} judged other texts than the file has now for {len(other):,} rows, such as"
-            f" {other[0]!r}",
-            hint="give the file that was judged, or judge it again",
-        )
 
 
 def _require_same_labels(before: JudgedDataset, after: JudgedDataset) -> None:

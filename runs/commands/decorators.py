@@ -17,7 +17,7 @@ from ...judges.errors import InputError
 from ...optimize.options import Kind, Option, option, option_fields, spelling
 from ..config.place import ServerAddress, read_place
 from ..terminal import say, say_waiting
-from .help import TYPED, GroupedOption
+from .help import GroupedOption
 from .output_paths import OutFile
 
 if TYPE_CHECKING:
@@ -361,26 +361,6 @@ def elsewhere(location: Place) -> str:
     """
     here = location.address is None and location.root.resolve() == Path.cwd()
     return "" if here else f" --workspace {shlex.quote(str(location))}"
-
-
-def typed_words(*, without: Collection[str], flags: Collection[str] = ()) -> tuple[str, ...]:
-    """Return what was typed after the name of the running command, but for some options.
-
-    Args:
-        without: Options with a value that are left out.
-        flags: Options without one.
-    """
-    words: list[str] = []
-    value_follows = False
-    for word in click.get_current_context().meta.get(TYPED, ()):
-        name, is_whole, _ = word.partition("=")
-        if value_follows:
-            value_follows = False
-        elif name in without:
-            value_follows = not is_whole
-        elif word not in flags:
-            words.append(word)
-    return tuple(words)
 
 
 def named_run(

@@ -12,48 +12,35 @@ from pathlib import Path
 import click
 
 from ...judges import InputError, JudgedDataset, JudgePrompt, write_beside
-from ...judges.files import RATIONALE, with_audited_labels
+from ...judges.files import with_audited_labels
 from ...optimize import exit_code
 from ...optimize.options import changed_options, option, spelling
 from ...slices.saved import read_slice
 from ..actions.decide import Gated, GateModel, Terms
 from ..actions.gate import TwoJudges, gate_again, gate_judges, gate_verdicts
-from ..actions.label_flips import (
-    FlipGated,
-    FlipRows,
-    FlipTerms,
-    gate_by_flips,
-    gate_verdicts_by_flips,
-    settle_flips,
-)
 from ..actions.read_git_prompt import judge_of
 from ..actions.read_objective import saved_slices
 from ..actions.verdict_pairs import pair_verdicts, read_holdout, read_verdicts, split_name
 from ..config.command_options import AuditedRowOptions, EngineCallOptions, JudgeModelOptions
 from ..config.optimize_options import TargetOptions
-from ..labels.queue import load_as, read_rows_to_label
 from ..reports.ci_report import comment_on, junit_of
-from ..reports.gate_report import say_flips, say_gated
+from ..reports.gate_report import say_gated
 from ..store.sealed_rows import version_of
 from ..store.workspace import Workspace
-from ..terminal import progress_on_stderr, say, say_json
+from ..terminal import progress_on_stderr, say_json
 from .decorators import (
-    elsewhere,
     no_wait_option,
     options_of,
     require_model,
-    typed_words,
     writes_workspace,
 )
 from .help import Command
-from .label import read_share  # a queue is described as `label` describes one
 from .model_access import asking_environment
 from .score import VerdictFileOptions, read_columns  # verdict files are read as `score` reads them
 
 EXAMPLES = """\
 Example:  judgewright gate groundedness@1349 mine.yaml holdout.jsonl --model your-model --target precision
 Files:    judgewright gate old.jsonl new.jsonl --target f1 --threshold 2
-Pool:     judgewright gate groundedness@1349 mine.yaml pool.jsonl --unlabelled --model your-model --target precision
 In git:   judgewright gate git:main:judge.yaml judge.yaml holdout.jsonl --model your-model --target f1 --comment c.md
 Again:    judgewright gate groundedness --again --model your-other-model --budget 1.00
 Matrix:   judgewright gate all.jsonl:theirs all.jsonl:ours --target kappa --scale 0..3
@@ -81,38 +68,6 @@ class TermOptions(TargetOptions):
     )
 
 
-_unlabelled = partial(option, "Without labels")
-
-
-@dataclass(frozen=True, kw_only=True)
-class UnlabelledOptions:
-    """How a pool without labels is decided on."""
-
-    unlabelled: bool = _unlabelled(
-        False,
-        "HOLDOUT has no labels: make a queue of the rows that tell the two apart, or say what its"
-        " labels decide.",
-    )
-    sealed: Path | None = _unlabelled(
-        None,
-        "With --unlabelled: a sealed holdout whose own labels are taken in.",
-        kind="file",
-        flag="--holdout",
-    )
-    ask: str = _unlabelled(
-        "", "With --unlabelled: what people are asked; it stands above every row.", metavar="TEXT"
-    )
-    second: str = _unlabelled(
-        "none",
-        "With --unlabelled: whether a second annotator labels none, all or a share of the rows such"
-        " as 0.2.",
-        metavar="none|all|SHARE",
-    )
-    abandon: bool = _unlabelled(
-        False, "With --unlabelled: conclude the queue undecided; its look counts."
-    )
-
-
 _output = partial(option, "Output")
 
 
@@ -132,7 +87,7 @@ FOR_JUDGES = ("columns", "label_scale", "limit")
 """Options about rows that are for judges that are asked only."""
 OFTEN = """
 --objective --target --guard --slice --again --model --budget --label --group --column --score
---threshold --scale --unlabelled --junit --comment --workspace --json
+--threshold --scale --junit --comment --workspace --json
 """
 """The options that `--help` shows."""
 
@@ -146,7 +101,6 @@ OFTEN = """
     models=EngineCallOptions,
     rows=AuditedRowOptions,
     files=VerdictFileOptions,
-    pool=UnlabelledOptions,
     reports=ReportOptions,
 )
 @no_wait_option
@@ -159,7 +113,6 @@ def gate(
     models: EngineCallOptions,
     rows: AuditedRowOptions,
     files: VerdictFileOptions,
-    pool: UnlabelledOptions,
     reports: ReportOptions,
     workspace: Workspace,
     as_json: bool,
@@ -169,14 +122,13 @@ def gate(
     JUDGE_A and JUDGE_B are judges (name, name@version, YAML file or git:REF:PATH), asked about the
     rows of HOLDOUT, or two verdict files, FILE:NAME for a column of a matrix; their HOLDOUT names
     the rows and labels that count. Every decision is a look at the holdout: it makes the next one
-    there stricter, and is entered in the workspace's ledger. With --unlabelled people label some of
-    its rows first (`judgewright label`), and the same command says what they decide; verdict files
-    then need no labels. With --again an accepted JUDGE_A is put against its parent on another
-    model, a look on a line of the model's own. Exits 0 when the judge is accepted, 1 otherwise.
+    there stricter, and is entered in the workspace's ledger. With --again an accepted JUDGE_A is
+    put against its parent on another model, a look on a line of the model's own. Exits 0 when the
+    judge is accepted, 1 otherwise.
     """
     if terms.again:
         _refuse(terms, "is of the decision that is made again", besides=("again",))
-        for options in (rows, files, pool):
+        for options in (rows, files):
             _refuse(options, "is not for --again, which decides on the same rows")
         if judge_b is not None:
             raise InputError("--again takes one judge, which an earlier decision accepted")
@@ -200,36 +152,6 @@ def gate(
             judge_of(workspace.registry, judge_b),
         )
     agreed = _terms(workspace, terms, prompts[0] if prompts else None)
-    if pool.unlabelled:
-        _refuse(reports, "is for a decision at once, not for --unlabelled")
-        _refuse(
-            rows,
-            "is for rows with labels; people label these with `judgewright label`",
-            only=("audited",),
-        )
-        flip_terms = FlipTerms(
-            terms=agreed,
-            ask=pool.ask,
-            second=read_share(pool.second),
-            command=typed_words(
-                without=("--workspace", "--ask", "--second"), flags=("--json", "--abandon")
-            ),
-        )
-        if first and second:
-            sides = first, second
-            flips = _flips_of_files(workspace, sides, holdout, flip_terms, rows, files, pool.sealed)
-        else:
-            two = _two_judges(workspace, prompts, holdout, rows, models)
-            with _asking(workspace, models, quiet=as_json) as model:
-                flips = gate_by_flips(workspace, two, flip_terms, model, holdout=pool.sealed)
-        flips = settle_flips(workspace, flips.run_id, abandon=True) if pool.abandon else flips
-        if not as_json:
-            say_flips(flips, there=elsewhere(workspace.place))
-            if flips.accepted:
-                say(f"Next:  {_next_step(workspace, judge_b, prompts)}")
-        finish(flips, as_json=as_json)
-        return
-    _refuse(pool, "is for --unlabelled")
     if first and second:
         pair, versions = _of_files((first, second), holdout, rows, files)
         gated = gate_verdicts(workspace, *pair, agreed, known_as=versions)
@@ -296,30 +218,14 @@ def _report(
         write_beside(reports.junit, junit_of(gated))
 
 
-def finish(gated: Gated | FlipGated, *, as_json: bool) -> None:
-    """Print the gate's answer; leave with its exit code. How far a queue has come was printed
-    before.
-    """
+def finish(gated: Gated, *, as_json: bool) -> None:
+    """Print the gate's answer; leave with its exit code."""
     if as_json:
         say_json(gated.to_json())
-    elif isinstance(gated, Gated):
+    else:
         say_gated(gated)
     if code := exit_code(gated.outcome):
         sys.exit(code)
-
-
-def _next_step(
-    workspace: Workspace, judge: str, prompts: tuple[JudgePrompt, JudgePrompt] | None
-) -> str:
-    """Say how an accepted judge is taken into use."""
-    if prompts is None:
-        return f"use the judge that wrote {judge}; the workspace has no prompt of it to adopt"
-    prompt, registry = prompts[1], workspace.registry
-    if prompt.name in registry.names() and any(
-        prompt.version == p.version for p in registry.versions(prompt.name)
-    ):
-        return f"judgewright judges use {prompt.name}@{prompt.version}{elsewhere(workspace.place)}"
-    return f"name {judge} wherever a command takes a judge; the workspace keeps no copy of it"
 
 
 def _of_files(
@@ -344,40 +250,8 @@ def _of_files(
     return pair, (version_of(before), version_of(after))
 
 
-def _flips_of_files(
-    workspace: Workspace,
-    files: tuple[tuple[Path, str | None], tuple[Path, str | None]],
-    pool: Path | None,
-    flip_terms: FlipTerms,
-    rows: AuditedRowOptions,
-    options: VerdictFileOptions,
-    sealed: Path | None,
-) -> FlipGated:
-    if pool is None:
-        raise InputError(
-            "which texts are to be labelled? Verdict files have none that people read",
-            hint="judgewright gate A B POOL --unlabelled, where POOL is the file that was judged",
-        )
-    # The pool has the groups.
-    columns = replace(read_columns(options, rows), group=None, require_labels=False)
-    before, after = (read_verdicts(path, name, columns) for path, name in files)
-    reading, judge_columns = rows.as_arguments(), {RATIONALE, *before.outputs, *after.outputs}
-    dataset = read_rows_to_label(workspace.registry, pool, reading, without=judge_columns)
-    inputs = tuple(dataset.rows[0].inputs)
-    holdout = None
-    if sealed is not None:
-        holdout = load_as(reading, sealed, inputs=inputs, scale=dataset.labels, measures=True)
-    pool_of = FlipRows(data=pool, reading=reading, inputs=inputs, pool=dataset, sealed=holdout)
-    known_as = version_of(before), version_of(after)
-    return gate_verdicts_by_flips(workspace, before, after, flip_terms, pool_of, known_as=known_as)
-
-
 def _refuse(
-    options: TermOptions
-    | AuditedRowOptions
-    | VerdictFileOptions
-    | UnlabelledOptions
-    | ReportOptions,
+    options: TermOptions | AuditedRowOptions | VerdictFileOptions | ReportOptions,
     reason: str,
     *,
     only: tuple[str, ...] = (),

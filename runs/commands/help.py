@@ -33,14 +33,12 @@ class GroupedOption(click.Option):
         self.group = group
 
 
-TYPED = "judgewright.typed"
-"""Where the context keeps the words that were typed after the command's name."""
 EVERY_OPTION = "judgewright.every_option"
 """Where the context keeps that rare options are to be shown too."""
 
 
 class Command(click.Command):
-    """A command whose help is in groups where it has many options; it keeps what was typed.
+    """A command whose help is in groups where it has many options.
 
     Args:
         often: The options that people use, by their spelling; `--help` shows these, and
@@ -67,19 +65,6 @@ class Command(click.Command):
             help=f"Show all {sum(_is_shown(param) for param in params)} options and exit.",
         )
         return [*params, shows_all]
-
-    def make_context(
-        self,
-        info_name: str | None,
-        args: list[str],
-        parent: click.Context | None = None,
-        **extra: Any,  # Any: what click.Context takes
-    ) -> click.Context:
-        """See `click.Command`."""
-        typed = tuple(args)
-        context = super().make_context(info_name, args, parent, **extra)
-        context.meta[TYPED] = typed
-        return context
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """See `click.Command`; an option or value that was retired is known to say so."""

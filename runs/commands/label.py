@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 import time
 from collections.abc import Mapping
@@ -307,8 +306,7 @@ def _ask(session: LabelSession, keys: AnswerKeys, answers: LineAnswers) -> bool:
 
 def _progress_line(progress: Progress) -> str:
     skipped = f", {progress.skipped} skipped" if progress.skipped else ""
-    of = f"{progress.most}" if progress.left is not None else f"at most about {progress.most}"
-    return f"{progress.labelled} labelled{skipped}, of {of}"
+    return f"{progress.labelled} labelled{skipped}, of {progress.rows}"
 
 
 def _answer(keys: AnswerKeys, answers: LineAnswers) -> float | str:
@@ -333,10 +331,9 @@ def _skip_reason(typed: str, answers: LineAnswers) -> str:
 
 
 def _say_end(session: LabelSession, *, done: bool, named: str, there: str, as_json: bool) -> None:
-    from ..labels.queue import FLIPS
     from ..reports.printing import say_template
 
-    progress, design = session.progress(), session.config.design
+    progress = session.progress()
     if as_json:
         say_json({"queue": session.run_id, **asdict(progress), "done": done})
         return
@@ -344,10 +341,8 @@ def _say_end(session: LabelSession, *, done: bool, named: str, there: str, as_js
         "label_end",
         progress=progress,
         done=done,
-        decides=design.get("kind") == FLIPS,
         second=session.is_second,
         queue=session.run_id,
         named=named,
         there=there,
-        words=shlex.join(design.get("command", ())) or "... --unlabelled",
     )

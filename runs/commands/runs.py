@@ -18,7 +18,6 @@ from ..store.jobs import Job, JobQueue
 from ..store.journal import RunRecord, get_run
 from ..terminal import answer, inline, progress_on_stderr, say, say_json, say_table, simulated_mark
 from .decorators import (
-    elsewhere,
     named_run,
     no_wait_option,
     reads_workspace,
@@ -198,9 +197,8 @@ def _compare(before: str, after: str, workspace: Workspace, *, as_json: bool) ->
 def _show_course(run: str, workspace: Workspace, *, as_json: bool) -> None:
     from ...optimize.events import GateAnswered, read_event
     from ..actions.decide import Gated
-    from ..actions.label_flips import decides_flips, flip_progress
     from ..actions.run_summary import read_run
-    from ..reports.gate_report import say_flips, say_gated
+    from ..reports.gate_report import say_gated
     from ..reports.printing import say_template
     from ..reports.run_report import say_prompt_diff
     from ..reports.terminal_report import say_event
@@ -214,11 +212,9 @@ def _show_course(run: str, workspace: Workspace, *, as_json: bool) -> None:
         return
     engine = engine_of_run(record.config)
     say_template("run_head", run=summary, record=record, engine="" if engine == HERE else engine)
-    if decides_flips(record):
-        say_flips(flip_progress(workspace, run), there=elsewhere(workspace.place))
     for stored in summary.events:
         event = read_event(stored.kind, stored.payload)
-        if isinstance(event, GateAnswered) and event.flips is None:
+        if isinstance(event, GateAnswered):
             say_gated(Gated(run_id=run, answer=event, repeated=False))
         elif event is not None:
             say_event(event)

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...judges import Row
-from ...optimize.flips import Draw, GivenLabel
 
 LISTED = "listed"
 """The name of the design."""
@@ -15,6 +14,15 @@ UNEVEN = 0.999
 """The most that the probability of a row of an uneven draw is said to be: it is a fair sample of
 nothing.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """A row to label, and with which probability it was drawn."""
+
+    row_id: str
+    probability: float
+    design: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,10 +35,6 @@ class ListedQueue:
     """With which a row was drawn, or came into the file, where that is below 1."""
     design: str = LISTED
     """What the list is called in the records."""
-
-    def next(self, labels: Sequence[GivenLabel]) -> Draw | None:
-        """Return the first row of the order that nobody has labelled or skipped."""
-        return next(self.draws({label.row_id for label in labels}), None)
 
     def draws(self, done: Collection[str]) -> Iterator[Draw]:
         """Yield the rows of the order that are not done."""

@@ -20,11 +20,7 @@ from ...judges.files import (
     read_raw_rows,
 )
 from ...judges.metrics import QUERY_WORDS
-from ...optimize.flips import FlipDesign, FlipQueue
-from ...optimize.holdout.ledger import LookRequest
-from ..store.journal import RunRecord, create_run, get_run, set_config, set_state
-from ..store.labels import LabelStore, counting_records
-from ..store.ledger import HoldoutLedger
+from ..store.journal import RunRecord, create_run, set_state
 from ..store.workspace import Workspace
 from .listed import LISTED, ListedQueue, drawn_order
 
@@ -33,16 +29,6 @@ if TYPE_CHECKING:
 
 KIND = "queue"
 """The kind of run that a queue is."""
-FLIPS = "flips"
-"""The kind of design that decides between two prompts."""
-JUDGING = "judging"
-"""The same while the prompts have not judged all rows yet."""
-LOOK_WANTED = "look_wanted"
-"""What the look of a queue is begun with, as long as it has no label."""
-
-
-Queue = ListedQueue | FlipQueue
-"""Which row comes next: a function of what was fixed beforehand and of the labels so far."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +90,6 @@ def read_rows_to_label(
     reading: Mapping[str, Any],  # Any: JSON
     *,
     judge: str | None = None,
-    without: Collection[str] = (),
 ) -> Dataset:
     """Read a file with the inputs and the scale of a judge, or with those that the file shows.
 
@@ -113,7 +98,6 @@ def read_rows_to_label(
         path: The file.
         reading: How `load_dataset` reads it; `label_scale` as text.
         judge: The judge's name.
-        without: Columns that are not shown, such as what a judge said.
 
     Raises:
         InputError: There is no such judge, or no text to show.
@@ -129,7 +113,7 @@ def read_rows_to_label(
         inputs=reading["columns"], label=reading["label"], id=reading["id"], words=words
     )
     raw = read_raw_rows(path, roles, judges=judge_inputs(registry), drawn=True)
-    inputs = tuple(name for name in raw.rows[0].inputs if name not in without)
+    inputs = tuple(raw.rows[0].inputs)
     if not inputs:
         raise InputError(
             f"{path} has no text that people could read", hint="give the file with the rows' texts"
@@ -143,21 +127,13 @@ def load_as(
     *,
     inputs: tuple[str, ...],
     scale: OutputScale,
-    measures: bool = False,
 ) -> Dataset:
-    """Load a file as a queue's reading says.
-
-    Args:
-        reading: See `read_rows_to_label`.
-        measures: Whether rows need labels, and those that were drawn with a probability below 1 are
-            left out.
+    """Load a file as a queue's reading says; see `read_rows_to_label`.
 
     Raises:
         DataError: The file cannot be read.
     """
-    return load_as_said(
-        path, reading, inputs=inputs, scale=scale, require_labels=measures, drawn=not measures
-    )
+    return load_as_said(path, reading, inputs=inputs, scale=scale, require_labels=False, drawn=True)
 
 
 def reading_order(rows: Collection[Row]) -> tuple[str, ...]:
@@ -240,102 +216,6 @@ def create_queue(workspace: Workspace, config: QueueConfig) -> str:
     return run_id
 
 
-def ask_otherwise(workspace: Workspace, run_id: str, *, question: str, second: float) -> None:
-    """Change what people are asked in a queue that has no label yet, and whether a second annotator
-    labels too.
-
-    Args:
-        workspace: Where the queue is.
-        run_id: Its run.
-        question: What people are asked; empty to leave it.
-        second: The second annotator's share of the rows; 0 to leave it.
-
-    Raises:
-        InputError: There are labels, which answer what was asked before.
-    """
-    database = workspace.database
-
-    def changed() -> tuple[QueueConfig, QueueConfig]:
-        config = QueueConfig.from_json(get_run(database, run_id).config)
-        return config, replace(
-            config, question=question or config.question, second=second or config.second
-        )
-
-    config, changed_config = changed()
-    if changed_config == config:
-        return
-    database.claim(run_id)
-    config, changed_config = changed()
-    labels = len(counting_records(LabelStore(database).records(run_id)))
-    if labels:
-        option = "--second" if changed_config.question == config.question else "--ask"
-        before = f", which answer {config.question!r}" if config.question else ""
-        raise InputError(
-            f"the queue has {labels:,} labels{before}; {option} can no longer change it",
-            hint=(
-                f"leave out {option}; or conclude the queue with --abandon and ask about other rows"
-            ),
-        )
-    set_config(database, run_id, asdict(changed_config))
-    database.release()
-
-
-def enter_queue_look(workspace: Workspace, run_id: str) -> QueueConfig:
-    """Spend the look of a queue that decides between two prompts, before its first label; it stays
-    spent.
-
-    Raises:
-        InputError: The looks at these rows are spent; fresh ones are needed.
-        WorkspaceError: The ledger cannot be written.
-    """
-    database = workspace.database
-    database.claim(run_id)
-    config = QueueConfig.from_json(get_run(database, run_id).config)
-    look_wanted = config.design.get(LOOK_WANTED)
-    if look_wanted is not None:
-        pair = look_wanted["pair"] and tuple(look_wanted["pair"])
-        named = {**look_wanted, "known_as": tuple(look_wanted["known_as"]), "pair": pair}
-        look = HoldoutLedger(database).begin(LookRequest(**named, run_id=run_id))
-        # Others may have looked at these rows since the queue was made.
-        flips = {**config.design["flips"], "alpha": look.alpha}
-        design = {name: value for name, value in config.design.items() if name != LOOK_WANTED}
-        config = replace(config, design={**design, "look": asdict(look), "flips": flips})
-        set_config(database, run_id, asdict(config))
-    return config
-
-
-def with_meanings(labels: OutputScale, *judges: OutputScale) -> OutputScale:
-    """Return the scale that people label on with what yes and no mean on the scale that the judges
-    grade on.
-
-    Args:
-        labels: A binary scale without words of its own gets them; any other stays.
-        judges: The judges' scales; they have to say the same.
-    """
-    if labels.kind != "binary" or labels.labels:
-        return labels
-    meant = {_least_yes(scale) for scale in judges}
-    least = meant.pop()
-    if meant or not least:
-        return labels
-    return replace(labels, labels=("no: less than that", f"yes: {least}"))
-
-
-def _least_yes(scale: OutputScale) -> str:
-    """Say which grades count as a yes; empty where grades are yes and no themselves."""
-    if scale.kind == "probability":
-        return (
-            f"a probability of {scale.name(scale.threshold)} or"
-            f" {'less' if scale.low_is_good else 'more'}"
-        )
-    least = next((grade for grade in scale.levels if scale.positive(grade)), None)
-    if scale.kind != "graded" or least is None:
-        return ""
-    return (
-        f"grade {scale.name(least)} or more, of {scale.name(scale.low)} to {scale.name(scale.high)}"
-    )
-
-
 def without_row_ids(run: RunRecord) -> RunRecord:
     """Return a run for a list of runs: of a queue with the number of its rows in place of their
     ids.
@@ -349,21 +229,17 @@ def without_row_ids(run: RunRecord) -> RunRecord:
     )
 
 
-def open_queue(config: QueueConfig) -> Queue:
+def open_queue(config: QueueConfig) -> ListedQueue:
     """Return the queue that a run describes.
 
     Raises:
         InputError: This version knows no such queue.
     """
     kind = config.design.get("kind")
-    if kind == LISTED:
-        name = config.design.get("name", LISTED)
-        return ListedQueue(order=config.rows, probability=config.design["probability"], design=name)
-    if kind == FLIPS:
-        return FlipQueue(FlipDesign.from_json(config.design["flips"]))
-    if kind == JUDGING:
+    if kind != LISTED:
         raise InputError(
-            "the two judges have not judged all rows of the queue yet",
-            hint="run `judgewright gate --unlabelled` again",
+            f"a queue of kind {kind!r} is not asked about any more",
+            hint="`judgewright label QUEUE --out FILE` writes the labels that it has",
         )
-    raise InputError(f"a queue of kind {kind!r} is not known", hint="a newer Judgewright made it")
+    name = config.design.get("name", LISTED)
+    return ListedQueue(order=config.rows, probability=config.design["probability"], design=name)

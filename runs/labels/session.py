@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import getpass
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ...judges import InputError, Row
-from ...optimize.flips import Draw, FlipQueue, GivenLabel
 from ...optimize.holdout.row_fingerprints import row_keys
 from ..store.journal import find_run, get_run, set_state
 from ..store.labels import LabelAction, LabelRecord, LabelStore, NewLabel, counting_records
 from ..store.workspace import Workspace
-from .listed import ListedQueue
-from .queue import KIND, LOOK_WANTED, QueueConfig, enter_queue_look, open_queue
+from .listed import Draw
+from .queue import KIND, QueueConfig, open_queue
 
 DISAGREE = "the two annotators disagree"
 AWAITS_SECOND = "the second annotator has not labelled it yet"
@@ -38,10 +37,13 @@ class Progress:
 
     labelled: int
     skipped: int
-    left: int | None
-    """Rows left to label; None where the queue decides that by the labels."""
-    most: int
-    """About how many rows it comes to at most; what the labels said so far does not show in it."""
+    left: int
+    """Rows left to label."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows it comes to."""
+        return self.labelled + self.skipped + self.left
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,9 +104,6 @@ class LabelSession:
         self.annotator = annotator
         self._rows, self._keys = opened.rows, opened.keys
         self._queue = open_queue(self.config)
-        self._most_drawn = (
-            self._queue.decide([]).most_left if isinstance(self._queue, FlipQueue) else None
-        )
         self._store = LabelStore(workspace.database)
         self._drawn: Draw | None = None
         self._read()
@@ -135,7 +134,7 @@ class LabelSession:
     def next(self) -> Row | None:
         """Return the row to label now; None where nothing is left for this annotator."""
         self._read()
-        self._drawn = self._next_for_second() if self.is_second else self._queue.next(self._given())
+        self._drawn = self._next_for_second() if self.is_second else next(self._open_draws(), None)
         return None if self._drawn is None else self._rows[self._drawn.row_id]
 
     def had_same_texts(self, row: Row) -> bool:
@@ -164,15 +163,14 @@ class LabelSession:
                 that has none.
 
         Raises:
-            InputError: A label is not on the scale, or the queue chooses rows by their labels.
+            InputError: A label is not on the scale, or this is the second annotator.
         """
-        if not isinstance(self._queue, ListedQueue) or self.is_second:
-            raise InputError("the rows of this queue are drawn by their labels, one by one")
+        if self.is_second:
+            raise InputError("a second annotator labels the rows of the first, one by one")
         self._read()
         scale, given = self.config.label_scale, list[NewLabel]()
-        done = {record.row_id for record in self._own()}
         try:
-            for drawn in self._queue.draws(done):
+            for drawn in self._open_draws():
                 row = self._rows[drawn.row_id]
                 label = labels({**row.meta, **row.inputs, "id": row.id})
                 if label is None:
@@ -218,15 +216,8 @@ class LabelSession:
         self._read()
         own = self._own()
         labelled = sum(record.action == "label" for record in own)
-        rows_left = None
-        if self.is_second:
-            rows_left = len(self._waiting())
-        elif isinstance(self._queue, ListedQueue):
-            rows_left = len(self.config.rows) - len(own)
-        most = len(own) + (rows_left or 0)
-        if rows_left is None and self._most_drawn is not None:
-            most = max(self._most_drawn, len(own))
-        return Progress(labelled=labelled, skipped=len(own) - labelled, left=rows_left, most=most)
+        rows_left = len(self._waiting()) if self.is_second else len(self.config.rows) - len(own)
+        return Progress(labelled=labelled, skipped=len(own) - labelled, left=rows_left)
 
     def end(self, *, done: bool) -> None:
         """Say how the queue stands."""
@@ -256,13 +247,9 @@ class LabelSession:
             return self._counting
         return [record for record in self._counting if record.annotator == self.annotator]
 
-    def _given(self) -> list[GivenLabel]:
-        labels: list[GivenLabel] = []
-        for row in labels_of_queue(self.run_id, self.config, self._records):
-            # Until the second annotator has labelled a row the first one's label stands.
-            label = row.first.label if row.reason == AWAITS_SECOND else row.label
-            labels.append(GivenLabel(row.first.row_id, label))
-        return labels
+    def _open_draws(self) -> Iterator[Draw]:
+        """Yield the rows that the first annotator has not labelled or skipped."""
+        return self._queue.draws({record.row_id for record in self._own()})
 
     def _waiting(self) -> list[LabelRecord]:
         """Return the first annotator's labels that await a second one."""
@@ -289,8 +276,6 @@ class LabelSession:
     ) -> bool:
         drawn = self._drawn
         assert drawn is not None, "`next` comes before a label"
-        if not self._records and not self._look_for(drawn):
-            return False
         return self._store.append(
             self._new(drawn, action, label, reason, seconds), after=self._last
         )
@@ -318,16 +303,6 @@ class LabelSession:
             design=drawn.design,
             replaces=own,
         )
-
-    def _look_for(self, drawn: Draw) -> bool:
-        """Enter the look of a queue that decides; False where another row is the first at what it
-        may spend.
-        """
-        if LOOK_WANTED not in self.config.design:
-            return True
-        self.config = enter_queue_look(self._workspace, self.run_id)
-        self._queue = open_queue(self.config)
-        return self._queue.next([]) == drawn
 
 
 def needs_second(run_id: str, record: LabelRecord, share: float) -> bool:

@@ -50,8 +50,6 @@ def few_labels(reach: Json) -> list[str]:
         *lines,
         f"With about {gains}, by prompts that also swap {100 * CHURN:.0f} % of the errors for new"
         " ones.",
-        "Whether one prompt replaces another takes fewer labels, of rows on which the two differ:"
-        " judgewright gate --unlabelled.",
     ]
 
 

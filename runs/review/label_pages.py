@@ -5,7 +5,6 @@ terminal's.
 from __future__ import annotations
 
 import secrets
-import shlex
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ...judges import InputError, OutputScale, WorkspaceError
-from ..labels.queue import FLIPS, KIND
+from ..labels.queue import KIND
 from ..labels.session import LabelSession, login_name
 from ..reports.label_screen import REASONS, AnswerKeys
 from ..store.journal import RunRecord
@@ -143,8 +142,6 @@ def row(state: AppState, request: Request) -> Response:
         note=NOTES.get(request.query_params.get("said", ""), ""),
         shown_at=f"{time.time():.1f}",
         data=Path(session.config.data).name,
-        deciding=session.config.design.get("kind") == FLIPS,
-        command=shlex.join(session.config.design.get("command", ())) or "... --unlabelled",
     )
 
 

@@ -145,18 +145,3 @@ def test_every_other_command_reads_the_marks(
     body = printed(capsys)
     assert "error" not in body, body
     assert body["decision"]["target"]["before"] == pytest.approx(asked)
-    assert (
-        run(
-            "gate",
-            "groundedness",
-            "groundedness",
-            "rows.jsonl",
-            *MODEL,
-            "--unlabelled",
-            *audited,
-            "--target",
-            "f1",
-        )
-        == 2
-    )
-    assert "--audited is for rows with labels" in capsys.readouterr().err

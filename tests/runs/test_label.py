@@ -323,7 +323,7 @@ def test_a_key_that_means_nothing_says_which_do_and_a_row_that_stays_is_no_new_o
 
 
 def test_a_source_that_was_just_read_is_said_to_be_the_same(folder: Path) -> None:
-    """Rows of one document follow each other in a queue of flips, and nobody reads it twice."""
+    """Rows of one document may follow each other, and nobody reads it twice."""
     row = {"source": "The guild built it.", "statement": "The guild built it in a year."}
     rows = [row | {"id": "a"}, row | {"id": "b", "statement": "The guild did not build it."}]
     (folder / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
