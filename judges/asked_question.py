@@ -8,7 +8,8 @@ threshold together. A choice is the label of highest probability.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -37,8 +38,10 @@ class AskedQuestion:
 
     prompt: JudgePrompt
     api: DecisionApi
-    state_inputs: tuple[str, ...] = ()
-    """The inputs in the state, where several judges share it."""
+    shared: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By row: the inputs in a state that several judges share; empty where each has its own."""
+    beside: tuple[AskedQuestion, ...] = ()
+    """The questions of other judges that go out with it."""
     varied: Question | None = None
     """The question with its options in another order or under other names; see
     `order_sensitivity`."""
@@ -75,7 +78,7 @@ class AskedQuestion:
         prompt, criteria = self.prompt, self.prompt.criteria.strip()
         before, placed, after = prompt.system.strip().partition(CRITERIA_PLACE)
         sections = [before + criteria + after] if placed else [before, criteria]
-        if self.by_name or self.state_inputs:
+        if self.by_name or self.shared:
             fields = ", ".join(f"`{name}`" for name in prompt.inputs)
             sections.append(f"What is to be judged stands in the state: {fields}.")
         return "\n\n".join(section for section in sections if section)
@@ -102,12 +105,14 @@ class AskedQuestion:
         """Return what is judged: the inputs by name, or the filled template where the interface
         takes a text.
         """
+        if self.shared:
+            inputs = self.shared[row.id]
+            template = "\n\n".join(f"{{{{{name}}}}}" for name in inputs)
+            return inputs if self.by_name else render(template, inputs, salt="")
         self.prompt.require_inputs(row)
         cases = self.prompt.shown_cases.text(row) if self.prompt.cases is not None else ""
-        inputs = {name: row.inputs[name] for name in self.state_inputs or self.prompt.inputs}
-        if self.state_inputs and not self.by_name:
-            return "\n\n".join(f"{name}:\n{text}" for name, text in inputs.items())
         if self.by_name:
+            inputs = {name: row.inputs[name] for name in self.prompt.inputs}
             return {CASES: cases, **inputs} if cases else inputs
         return cases + render(self.prompt.template, row.inputs, salt="")
 
@@ -115,21 +120,28 @@ class AskedQuestion:
         """Return the request about one row."""
         return question_request([self.message], self.state(row), repeat=repeat)
 
+    @property
+    def shared_inputs(self) -> tuple[str, ...]:
+        """Names of the inputs in a state that several judges share."""
+        return tuple(next(iter(self.shared.values()), ()))
+
     def empty_body(self) -> dict[str, Any]:  # Any: JSON
         """Return what is sent about a row whose texts are empty."""
         from .models.decision_wire import wire_body
 
         prompt = self.prompt.to_count()
         row = Row(id="", inputs=dict.fromkeys(prompt.inputs, ""))
-        state = AskedQuestion(prompt=prompt, api=self.api).state(row)
-        return wire_body(self.api, "MODEL", [self.question], state)
+        shared = {"": dict.fromkeys(self.shared_inputs, "")} if self.shared else {}
+        state = AskedQuestion(prompt=prompt, api=self.api, shared=shared).state(row)
+        questions = [one.question for one in (self, *self.beside)]
+        return wire_body(self.api, "MODEL", questions, state)
 
     def describe(self) -> str:
-        """Show `empty_body` as YAML, and below it in one line what of the judge is not sent."""
-        body = yaml.dump(
-            self.empty_body(), Dumper=TextDumper, sort_keys=False, allow_unicode=True, width=110
-        )
-        return f"{body}# not sent: {', '.join(self.left_out) or 'nothing'}"
+        """Show `empty_body` as YAML, and below it in one line what of the judges is not sent."""
+        body = self.empty_body()
+        text = yaml.dump(body, Dumper=TextDumper, sort_keys=False, allow_unicode=True, width=110)
+        left_out = dict.fromkeys(words for one in (self, *self.beside) for words in one.left_out)
+        return f"{text}# not sent: {', '.join(left_out) or 'nothing'}"
 
     def read(self, completion: Completion, *, row_id: str = "") -> Answer:
         """Turn an answer into a verdict, or into the reason why there is none."""

@@ -31,6 +31,7 @@ from ...judges import (
     parse_label_scale,
     require_column,
 )
+from ...judges.asked_question import AskedQuestion
 from ...judges.judge import require_answers
 from ...judges.metrics.estimate import as_json
 from ...judges.metrics.reliability_bins import bins_of_verdicts
@@ -135,6 +136,7 @@ def run_bench(
     seal: bool = False,
     sealed: bool = False,
     say_first: Callable[[str], None] = lambda note: None,
+    question: AskedQuestion | None = None,
 ) -> BenchResult:
     """Benchmark a judge in a workspace, where every reply is recorded and none is paid for twice.
 
@@ -150,6 +152,7 @@ def run_bench(
         sealed: Whether to read rows that were so sealed too, which is a look.
         say_first: Told, before a model is asked, what is read and what the figures cost a later
             gate.
+        question: How a decision model is asked; the judge's own question unless given.
 
     Raises:
         InputError: A column that was named is missing, the options contradict each other, no row
@@ -182,11 +185,13 @@ def run_bench(
     kept_rule = workspace.registry.kept_rule(prompt, decides=decides)
     rule = kept_rule.rule if kept_rule else None
     prompt = hide_sealed(workspace, prompt)
-    for note in first_question(workspace, prompt, models.model, environment):
+    for note in first_question(workspace, prompt, models.model, environment, question):
         say_first(note)
     config = BenchConfig.of(prompt, dataset, options, models, rule=rule, source=source).to_json()
     with start_run_client(workspace, "bench", config, models, environment) as (run_id, client):
-        rounds, claims = _judge_rows(prompt, dataset, client, options, settings, rule, watch)
+        rounds, claims = _judge_rows(
+            prompt, dataset, client, options, settings, rule, watch, question
+        )
         first = rounds[0]
         require_answers(first.answers)
         flips = order = None
@@ -293,9 +298,10 @@ def _judge_rows(
     settings: JudgeSettings,
     rule: DecisionRule | None,
     watch: Watch,
+    question: AskedQuestion | None,
 ) -> tuple[list[JudgedDataset], ClaimedResponses | None]:
     """Judge the rows as often as was asked; by claim once."""
-    ask = partial(judge, prompt, dataset, client, settings=settings, rule=rule)
+    ask = partial(judge, prompt, dataset, client, settings=settings, rule=rule, question=question)
     if options.claims is not None:
         from ...judges.claims import judge_claims
 

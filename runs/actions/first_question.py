@@ -9,10 +9,14 @@ from ..store.workspace import Workspace
 
 
 def first_question(
-    workspace: Workspace, prompt: JudgePrompt, model: str, environment: Environment
+    workspace: Workspace,
+    prompt: JudgePrompt,
+    model: str,
+    environment: Environment,
+    question: AskedQuestion | None = None,
 ) -> tuple[str, ...]:
-    """Return a note that shows the question; none for a chat model, or where a run of the workspace
-    has asked it already.
+    """Return a note that shows the question, or those that go out together; none for a chat model,
+    or where a run of the workspace has asked it already.
 
     Raises:
         InputError: The judge is no question for this model's interface.
@@ -20,9 +24,14 @@ def first_question(
     api = environment.settings(model).api
     if api is None:
         return ()
-    question = AskedQuestion(prompt=prompt, api=api).describe()
-    runs = workspace.runs("bench", "optimize")
-    asked = {(run.config.get("model"), run.config.get("prompt")) for run in runs}
-    if (model, prompt.to_yaml()) in asked:
+    question = question or AskedQuestion(prompt=prompt, api=api)
+    text = question.describe()
+    configs = [run.config for run in workspace.runs("bench", "optimize")]
+    asked = {
+        (one.get("model"), one.get("prompt"), *dict(one.get("shared_inputs", ())))
+        for one in configs
+    }
+    questions = (question, *question.beside)
+    if any((model, one.prompt.to_yaml(), *one.shared_inputs) in asked for one in questions):
         return ()
-    return (f"{model} is asked this, here about a row whose texts are empty:\n{question}",)
+    return (f"{model} is asked this, here about a row whose texts are empty:\n{text}",)

@@ -6,10 +6,11 @@ A row that is sealed is left out, whichever run sealed it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from ...judges import InputError, JudgedDataset, Recorded, Row, Verdict
+from ...judges import InputError, JudgedDataset, Recorded, Row, Verdict, judge
 from ...judges.claims import judge_as
 from ...judges.files import VerdictColumns
 from ...optimize import open_rows
@@ -87,14 +88,11 @@ def _of_bench(workspace: Workspace, run: RunSummary) -> ShownRows:
         )
     model = Recorded(name=measured.model, endpoint=measured.endpoint, simulated=measured.simulated)
     with recorded_client(workspace, run.run_id, model, measured.settings) as client:
-        judged = judge_as(
-            prompt,
-            dataset,
-            client,
-            config.claim_settings,
-            settings=config.judge_settings(),
-            rule=config.decision_rule,
-        )
+        ask = partial(judge_as, claims=config.claim_settings)
+        if (question := config.question(prompt, client.settings.api)) is not None:
+            ask = partial(judge, question=question)
+        settings, rule = config.judge_settings(), config.decision_rule
+        judged = ask(prompt, dataset, client, settings=settings, rule=rule)
     rounds = f" in the first of {config.repeat} rounds" if config.repeat > 1 else ""
     return _without_sealed(workspace, judged, f"rows of the file{rounds}")
 

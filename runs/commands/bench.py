@@ -70,6 +70,7 @@ def bench(
     labels.
     """
     from ..actions.bench import run_bench, write_verdicts
+    from ..actions.beside import benched_judges
     from ..store.bench_config import BenchSource, read_rows
     from .model_access import asking_environment
 
@@ -81,35 +82,47 @@ def bench(
             say(f"note: {note}", to_stderr=True)
 
     with progress_on_stderr(quiet=as_json) as watch:
-        prompt = workspace.registry.get(judge)
-        dataset = read_rows(prompt, data, rows)
-        inside = ""
-        if options.slice_ is not None:
-            if seal:
-                raise InputError(
-                    "--seal is for a whole file", hint="seal first, then bench --slice"
-                )
-            from ...slices import read_slice, rows_in_slice
-            from ..actions.read_objective import saved_slices
+        registry, environment = workspace.registry, asking_environment(workspace.root, models.model)
+        api = environment.settings(models.model).api
+        results: list[BenchResult] = []
+        judges = benched_judges(registry, registry.get(judge), data, rows, options, api)
+        for prompt, own_rows, question in judges:
+            dataset, inside = read_rows(prompt, data, own_rows), ""
+            if options.slice_ is not None:
+                if seal:
+                    raise InputError(
+                        "--seal is for a whole file", hint="seal first, then bench --slice"
+                    )
+                from ...slices import read_slice, rows_in_slice
+                from ..actions.read_objective import saved_slices
 
-            predicate = read_slice(options.slice_, saved_slices(workspace))
-            dataset, inside = rows_in_slice(dataset, predicate), str(predicate)
-        result = run_bench(
-            workspace,
-            prompt,
-            dataset,
-            options,
-            models,
-            asking_environment(workspace.root, models.model),
-            trust=trust,
-            watch=watch,
-            show_all=show_all,
-            source=BenchSource(data=str(data), reading=rows.as_arguments(), slice=inside),
-            seal=seal,
-            sealed=sealed,
-            say_first=say_first,
-        )
-    title = f"{prompt.name}@{prompt.version} on {data.name}"
+                predicate = read_slice(options.slice_, saved_slices(workspace))
+                dataset, inside = rows_in_slice(dataset, predicate), str(predicate)
+            names = () if question is None else question.shared_inputs
+            source = BenchSource(
+                data=str(data),
+                reading=own_rows.as_arguments(),
+                slice=inside,
+                shared_inputs=[(name, rows.columns.get(name, "")) for name in names],
+            )
+            result = run_bench(
+                workspace,
+                prompt,
+                dataset,
+                options,
+                models,
+                environment,
+                trust=trust,
+                watch=watch,
+                show_all=show_all,
+                source=source,
+                seal=seal,
+                sealed=sealed,
+                say_first=say_first,
+                question=question,
+            )
+            results.append(result)
+    result = results[0]
     if options.out is not None:
         write_verdicts(result.shown, options.out)
     if options.html is not None:
@@ -121,25 +134,31 @@ def bench(
             result.benchmark,
             by=result.by,
             by_column=options.by,
-            title=title,
+            title=f"{result.judged.judge} on {data.name}",
             shown=result.shown,
             summary=result.summary,
         )
         write_beside(options.html, page)
-    unpaid = result.benchmark.unscored.get("budget")
+    unpaid = sum(one.benchmark.unscored.get("budget", 0) for one in results)
     shortfall = (
         BudgetSpent(f"the budget ended before {unpaid} rows were judged") if unpaid else None
     )
 
     def say_result() -> None:
-        notes = (*dataset.notes, *result.notes)
-        unsaid = [note for note in notes if note not in first_notes]
-        _say(result, title, unsaid, str(data), options, trust)
+        for one in results:
+            if one is not result:
+                say(f"\n{one.judged.judge}, asked in the same requests")
+            notes = (*one.judged.dataset.notes, *one.notes)
+            unsaid = [note for note in notes if note not in first_notes]
+            _say(one, f"{one.judged.judge} on {data.name}", unsaid, str(data), options, trust)
         for path in (options.out, options.html):
             if path is not None:
                 say(f"written to {path}")
 
-    answer_in_part(result.to_json(), say_result, shortfall, as_json=as_json)
+    body = result.to_json()
+    if results[1:]:
+        body["beside"] = {one.judged.judge: one.to_json() for one in results[1:]}
+    answer_in_part(body, say_result, shortfall, as_json=as_json)
 
 
 def _say(

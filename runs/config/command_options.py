@@ -241,6 +241,13 @@ class TrustOptions:
 class BenchOptions(ClaimOptions, ConfidenceOptions):
     """How `bench` judges the rows, and what it measures and writes."""
 
+    beside: tuple[str, ...] = _judging(
+        (),
+        "Comma-separated judges whose questions a decision model is asked in the same requests;"
+        " each is measured too, against labels of its own or else JUDGE's.",
+        kind="names",
+        metavar="OTHER[=COLUMN],...",
+    )
     repeat: int = _judging(1, "Ask everything this many times.", low=1, high=20)
     planted: int | Literal["order"] | None = _trust(
         None,

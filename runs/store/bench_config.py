@@ -4,7 +4,7 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,11 +19,13 @@ from ...judges import (
     JudgeSettings,
     load_prompt,
 )
+from ...judges.asked_question import AskedQuestion
 from ...judges.files import RowSource, load_as_said
 from ..config.command_options import BenchOptions, ModelOptions, RowOptions
 
 if TYPE_CHECKING:
     from ...judges.claims import ClaimSettings
+    from ...judges.models.question import DecisionApi
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +40,10 @@ class BenchSource:
     """The predicate whose rows were measured; empty for all rows."""
     left_out: str = ""
     """Which of these rows were sealed and not read, as bits in hexadecimal; empty for none."""
+    shared_inputs: Sequence[tuple[str, str]] = ()
+    """Inputs in a state that several judges shared, each with the column that was named for it;
+    empty where the state was the judge's own.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,6 +155,16 @@ class BenchConfig(BenchSource):
         """Return how rows were asked about."""
         return JudgeSettings(max_tokens=self.max_tokens, confidence=self.confidence)
 
+    def question(self, prompt: JudgePrompt, api: DecisionApi | None) -> AskedQuestion | None:
+        """Return the question about the state that judges shared; None where none did."""
+        if api is None or not self.shared_inputs:
+            return None
+        columns = dict(self.shared_inputs)
+        named = {name: column for name, column in columns.items() if column}
+        reading = {**self.reading, "columns": named}
+        inputs = inputs_of_rows(prompt, Path(self.data), reading, tuple(columns))
+        return AskedQuestion(prompt=prompt, api=api, shared=inputs)
+
     def dataset(self, prompt: JudgePrompt) -> Dataset:
         """Read the rows again with the inputs of the prompt that was measured.
 
@@ -179,6 +195,17 @@ class BenchConfig(BenchSource):
                 hint="put the rows back, or bench again: what is the same is cached",
             )
         return rows
+
+
+def inputs_of_rows(
+    prompt: JudgePrompt,
+    data: RowSource,
+    reading: Mapping[str, Any],  # Any: JSON
+    names: Sequence[str],
+) -> dict[str, Mapping[str, str]]:
+    """Return these inputs of each row of a file, by its id; see `read_rows`."""
+    rows = load_as_said(data, reading, inputs=names, scale=prompt.scale, require_labels=False).rows
+    return {row.id: row.inputs for row in rows}
 
 
 def read_rows(
