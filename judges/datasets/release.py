@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO
 
 from ..errors import DataError
 from ..files.column_names import near_names
-from ..files.records import file_errors, open_bytes
 from ..files.rows_in_memory import FORMATS
-
-
-@contextmanager
-def opened(path: Path) -> Generator[IO[str]]:
-    """Open a UTF-8 text file, also as `.gz`; whatever fails while it is read is a DataError."""
-    with file_errors(path):
-        try:
-            with io.TextIOWrapper(open_bytes(path), "utf-8-sig") as file:
-                yield file
-        except UnicodeDecodeError as error:
-            bad = f"byte 0x{error.object[error.start]:02x}"
-            raise DataError(f"{path}: {bad} is not UTF-8; save the file as UTF-8") from None
 
 
 def require_mapped(path: Path, columns: Mapping[str, str], names: Sequence[str]) -> None:

@@ -57,7 +57,7 @@ class ImportOptions:
     )
     columns: Mapping[str, str] = pairs_option(
         "Data",
-        "Tools: which column or question is what; trec_dl: queries=FILE, passages=FILE.",
+        "Which column or question is what.",
         flag="--map",
         metavar="OURS=COLUMN",
     )

@@ -85,7 +85,6 @@ class Annotation:
             "simulated": self.judged.simulated,
             "retriever": self.retriever,
             "k": self.plan.k,
-            "outside_by": self.plan.outside,
             "seed": self.plan.seed,
             "queries": len({pair.query.id for pair in self.pairs}),
             "documents": self.documents,
@@ -121,7 +120,7 @@ def run_annotation(
 
     Args:
         workspace: Where replies are recorded; the judge's rule is the one it keeps.
-        collection: Queries, documents, and labels of pairs where people gave them.
+        collection: Queries and documents.
         retriever: Over the collection's documents.
 
     Raises:
@@ -129,14 +128,14 @@ def run_annotation(
     """
     registered = workspace.registry.kept_rule(prompt)
     pairs = _draw(collection, retriever, plan, watch)
-    dataset = pair_dataset(pairs, collection.label_scale, collection.labels, name="annotate")
+    dataset = pair_dataset(pairs, prompt.scale, name="annotate")
     config = {
         "judge": prompt.name,
         "version": prompt.version,
         "model": models.model,
         "retriever": retriever.name,
     }
-    config |= {"k": plan.k, "per_query": plan.per_query, "outside": plan.outside, "seed": plan.seed}
+    config |= {"k": plan.k, "per_query": plan.per_query, "seed": plan.seed}
     config |= {"rule": registered and registered.rule.version, "data_hash": dataset.content_hash}
     settings, rule = (
         JudgeSettings(max_tokens=models.max_tokens),
@@ -161,10 +160,6 @@ def run_annotation(
     else:
         notes += registered.caveats(model=models.model, confidence=settings.confidence)
     notes += describe_spending(client.stats)
-    if collection.labels:
-        notes.append(
-            "`judgewright score OUT --audit FILE` lists the labels that the judge contradicts"
-        )
     return Annotation(
         run_id=run_id,
         pairs=pairs,
@@ -210,10 +205,9 @@ def _estimate(pairs: tuple[Pair, ...], judged: JudgedDataset, documents: int) ->
 def _plan_notes(pairs: tuple[Pair, ...], plan: SamplePlan) -> list[str]:
     sides = Counter(pair.inside for pair in pairs)
     queries = len({pair.query.id for pair in pairs})
-    how = "one from each band of ranks" if plan.outside == "bands" else "all with the same chance"
     notes = [
         f"{len(pairs):,} pairs of {queries:,} queries: {sides[True]:,} from the top {plan.k}, "
-        f"{sides[False]:,} from below it ({how})"
+        f"{sides[False]:,} from below it (one from each band of ranks)"
     ]
     if sides[True] + sides[False] < queries * plan.per_query:
         notes.append(
@@ -242,7 +236,7 @@ def write_annotations(annotation: Annotation, path: Path) -> None:
                 "simulated": annotation.judged.simulated,
                 "rule": annotation.rule and annotation.rule.version,
             }
-            line |= {"label": row.label, "group": row.group}
+            line |= {"group": row.group}
             file.write(
                 line
                 | _answer_json(answer, annotation)

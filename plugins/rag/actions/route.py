@@ -18,9 +18,7 @@ from ....judges import (
     JudgeSettings,
     Progress,
     Verdict,
-    by_column,
     measure,
-    require_column,
 )
 from ....judges.judge import require_answers
 from ....judges.metrics.estimate import Estimate
@@ -74,7 +72,6 @@ class Routed:
     """Of taking the nearest source, without a judge."""
     confused: tuple[tuple[str, str, int], ...]
     """What people say, what the judge says, and on how many questions; the most frequent."""
-    by: Mapping[str, Benchmark]
     shown: JudgedDataset
     """The rows that may be shown one by one."""
     stats: ClientStats
@@ -98,7 +95,6 @@ class Routed:
             "benchmark": self.benchmark and self.benchmark.to_json(),
             "first_retrieved": self.first and self.first.to_json(),
             "confused": [{"label": ours, "verdict": its, "n": n} for ours, its, n in self.confused],
-            "by": {value: part.to_json() for value, part in self.by.items()},
             "notes": list(self.notes),
         }
         return out | {
@@ -127,7 +123,6 @@ def run_routing(
     *,
     k: int,
     embedder: str | None = None,
-    by: str | None = None,
     watch: Watch,
 ) -> Routed:
     """Prune, retrieve and choose; a stopped run that is started again asks only what has no answer
@@ -140,7 +135,6 @@ def run_routing(
         dataset: The questions, with the label on the catalogue's scale where there is one.
         k: How many sources the judge chooses among at most.
         embedder: The model that ranks the sources; None for BM25.
-        by: A column for each of whose values the choice is measured as well.
 
     Raises:
         InputError: The judge chooses among other sources, or reads more than the question.
@@ -152,8 +146,6 @@ def run_routing(
             f"{prompt.name} reads {', '.join(prompt.inputs)}; a judge that routes reads the"
             " question alone"
         )
-    if by is not None:
-        require_column(dataset, by)
 
     retriever = _open_retriever(catalog, embedder)
     dataset = read_open(workspace, dataset, way="").dataset
@@ -197,7 +189,6 @@ def run_routing(
         benchmark=measure(judged) if labelled else None,
         first=measure(first_retrieved(prompt, dataset, candidates)) if labelled else None,
         confused=_confused(judged),
-        by=by_column(judged, by) if by is not None and labelled else {},
         shown=seal.shown(judged),
         stats=stats,
         notes=(*seal.notes(), *seal.look_note(), *describe_spending(stats)),

@@ -1,4 +1,4 @@
-"""Turn annotations into training data for embeddings: a label matrix, pairs, and triplets with hard
+"""Turn annotations into training data for embeddings: a label matrix, and triplets with hard
 negatives.
 """
 
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from ....judges import InputError, OutputScale, write_beside
-from ....judges.extras import require_extra
 from ....judges.files import infer_scale
 from ..annotation import (
     AnnotatedPair,
@@ -25,9 +24,8 @@ from ..annotation import (
 )
 from .read_pairs import PairColumns, PairLine, read_pairs
 
-FORMS = {"triplets": ("anchor", "positive", "negative"), "pairs": ("anchor", "positive")}
+COLUMNS = ("anchor", "positive", "negative")
 """What a line of training data has, in the order in which sentence-transformers reads columns."""
-FORMATS = (".jsonl", ".parquet")
 RELEVANCE = ("probability", "score")
 """Columns of the judge's score, the first that a pair has."""
 
@@ -79,7 +77,6 @@ class TrainingPairs:
                 "positives_without_negative": self.mined.without_negative,
             },
             "below": self.settings.below,
-            "margin": self.settings.margin,
             "simulated": self.simulated,
             "notes": list(self.notes),
         }
@@ -157,34 +154,23 @@ def _annotated(
     )
 
 
-def write_training(pairs: TrainingPairs, form: str, path: Path) -> int:
-    """Write pairs or triplets, as JSON Lines or Parquet, and return how many.
+def write_training(pairs: TrainingPairs, path: Path) -> int:
+    """Write triplets as JSON Lines, and return how many.
 
     Raises:
-        InputError: The name ends in neither, or there is nothing to write.
+        InputError: There is nothing to write.
     """
-    columns = FORMS[form]
-    lines = pairs.mined.triplets if form == "triplets" else pairs.mined.pairs
-    if not lines:
+    triplets = pairs.mined.triplets
+    if not triplets:
         raise InputError(
-            f"there are no {form}: {pairs.mined.without_positive} of {pairs.mined.queries} queries"
-            f" have no relevant document, {pairs.mined.without_negative} positives no negative",
+            f"there are no triplets: {pairs.mined.without_positive} of {pairs.mined.queries}"
+            f" queries have no relevant document, {pairs.mined.without_negative} positives no"
+            " negative",
             hint="annotate more pairs a query, or raise --below",
         )
-    objects = [dict(zip(columns, line, strict=True)) for line in lines]
-    if path.suffix == ".parquet":
-        temporary = path.with_name(f".{path.name}.tmp{path.suffix}")
-        require_extra("parquet", "pyarrow", purpose="a Parquet file")
-        import pyarrow  # pyright: ignore[reportMissingTypeStubs]
-        import pyarrow.parquet as pq  # pyright: ignore[reportMissingTypeStubs]
-
-        arrow: Any = pyarrow  # Any: it has no types
-        parquet: Any = pq
-        parquet.write_table(arrow.Table.from_pylist(objects), temporary)
-        temporary.replace(path)
-    else:
-        write_beside(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in objects))
-    return len(lines)
+    objects = (dict(zip(COLUMNS, line, strict=True)) for line in triplets)
+    write_beside(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in objects))
+    return len(triplets)
 
 
 def write_pair_matrix(pairs: TrainingPairs, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Read pairs, features, runs and judge labels from files, and tune a search on them."""
+"""Read pairs, features and judge labels from files, and tune a search on them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from ..search import (
     SearchTable,
     SearchTuning,
     TuneSettings,
-    read_trec_run,
     text_features,
     tune_search,
 )
@@ -35,14 +34,10 @@ class SearchFiles:
 
     pairs: Sequence[Path]
     """Files of pairs, with people's labels."""
-    verdicts: Sequence[Path] = ()
+    verdicts: Sequence[Path]
     """Verdict files of a judge on these pairs."""
     score: str = "score"
     """Their column of the judge's grade."""
-    judge_label: str | None = None
-    """A column of the pairs that holds the judge's grade, instead of verdict files."""
-    runs: Mapping[str, Path] = field(default_factory=dict[str, Path])
-    """TREC runs by the name of their feature."""
     features: Sequence[str] = ()
     """Columns of the pairs that hold a feature."""
     label: str = "label"
@@ -88,25 +83,16 @@ def run_search_tuning(files: SearchFiles, settings: TuneSettings, *, count: Coun
         InputError: The files do not fit each other, or there is too little to tune on.
         DataError: A file, or any of its lines, cannot be used.
     """
-    if bool(files.verdicts) == bool(files.judge_label):
+    if not files.verdicts:
         raise InputError(
-            "judge labels are needed, from one place",
-            hint="give --verdicts FILE, such as `bench --out` writes, or --judge-label COLUMN",
+            "judge labels are needed", hint="give --verdicts FILE, such as `bench --out` writes"
         )
     notes: list[str] = []
     numbers = dict.fromkeys(files.features, "--feature COLUMN")
-    if files.judge_label is not None:
-        numbers[files.judge_label] = "--judge-label COLUMN"
     pair_columns = PairColumns(columns=files.columns, label=files.label, numbers=numbers)
     pairs = [pair for path in files.pairs for pair in read_pairs(path, pair_columns, notes)]
     grades: list[list[float]] = [[] for _ in pairs]
     simulated = False
-    if files.judge_label is not None:
-        grades = [
-            [pair.numbers[files.judge_label]] if files.judge_label in pair.numbers else []
-            for pair in pairs
-        ]
-        simulated = any(pair.simulated for pair in pairs)
     judges: list[str] = []
     for path in files.verdicts:
         for name, judged in load_judges(
@@ -125,7 +111,7 @@ def run_search_tuning(files: SearchFiles, settings: TuneSettings, *, count: Coun
     return TunedFiles(
         tuning=tuning,
         simulated=simulated,
-        judges=tuple(dict.fromkeys(judges or [f"column {files.judge_label}"])),
+        judges=tuple(dict.fromkeys(judges)),
         judged_pairs=int((~np.isnan(table.judge)).sum()),
         judged_queries=int(table.graded_by_judge.sum()),
         labelled_pairs=int((~np.isnan(table.human)).sum()),
@@ -202,16 +188,15 @@ def _table(
         name: np.array([pair.numbers.get(name, math.nan) for pair in pairs])
         for name in files.features
     }
-    for name, path in files.runs.items():
-        columns[_free(name, columns)] = _run_scores(pairs, path, notes)
     if files.text_features:
         without = sum(pair.texts is None for pair in pairs)
         if without:
             notes.append(f"no features are built from texts, which {without:,} pairs lack")
         else:
-            columns |= {
-                _free(name, columns): values for name, values in _built(pairs, files, count).items()
-            }
+            built = _built(pairs, files, count)
+            for name in built.keys() & columns.keys():
+                raise InputError(f"two features are called {name!r}", hint="rename the column")
+            columns |= built
     return SearchTable(
         queries=tuple(codes),
         query=query,
@@ -221,35 +206,6 @@ def _table(
         human=np.array([math.nan if pair.label is None else pair.label for pair in pairs]),
         judge=np.array([fmean(pair_grades) if pair_grades else math.nan for pair_grades in grades]),
     )
-
-
-def _free(name: str, taken: Mapping[str, object]) -> str:
-    if name in taken:
-        raise InputError(
-            f"two features are called {name!r}", hint="name a run otherwise: --run NAME=FILE"
-        )
-    return name
-
-
-def _run_scores(pairs: Sequence[PairLine], path: Path, notes: list[str]) -> FloatArray:
-    run = read_trec_run(path)
-    scores = np.array([run.get(pair.query, {}).get(pair.document, math.nan) for pair in pairs])
-    scored = int((~np.isnan(scores)).sum())
-    if not scored:
-        raise DataError(
-            f"{path}: none of its lines is about a pair; its first query is {next(iter(run))!r},"
-            f" that of the pairs {pairs[0].query!r}",
-            hint=(
-                "the ids must be those of the columns query_id and document_id; --column"
-                " query_id=COLUMN names one"
-            ),
-        )
-    lines = sum(len(documents) for documents in run.values())
-    notes.append(
-        f"{path.name}: {scored:,} of {len(pairs):,} pairs have a score; {lines - scored:,} lines"
-        " are about others"
-    )
-    return scores
 
 
 def _built(pairs: Sequence[PairLine], files: SearchFiles, count: Count) -> dict[str, FloatArray]:

@@ -1,6 +1,5 @@
 from .annotate import (
     Item,
-    Outside,
     Pair,
     SampleEstimates,
     SamplePlan,
@@ -22,7 +21,7 @@ from .definitions import (
     read_marked,
     read_queries,
 )
-from .label_matrix import MATRIX_FORMATS, label_matrix, matrix_of, write_matrix
+from .label_matrix import MATRIX_FORMATS, matrix_of, write_matrix
 from .training_pairs import AnnotatedPair, MinedPairs, MiningSettings, mine_pairs, text_key
 
 __all__ = [
@@ -34,7 +33,6 @@ __all__ = [
     "Item",
     "MinedPairs",
     "MiningSettings",
-    "Outside",
     "Pair",
     "Query",
     "SampleEstimates",
@@ -45,7 +43,6 @@ __all__ = [
     "estimate_from_sample",
     "given_definition",
     "improve_definitions",
-    "label_matrix",
     "matrix_of",
     "mine_pairs",
     "pair_dataset",

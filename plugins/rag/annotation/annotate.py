@@ -13,7 +13,6 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 
@@ -24,14 +23,6 @@ from ....judges.metrics.delta import ONE_UNIT
 from ....judges.retrieval import Retriever, rank
 from ....judges.rows import Dataset, Row
 from ....judges.scale import OutputScale
-
-Outside = Literal["bands", "uniform"]
-"""How pairs beyond the top k are drawn.
-
-`bands`: the ranks are cut into as many bands as pairs are wanted, each wider than the one before by
-the same factor, and one pair is drawn from each; so near misses are seen and no document is out of
-reach. `uniform`: every rank has the same chance.
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +46,6 @@ class SamplePlan:
     """Pairs of a query: half of them inside the top k, the odd one too; fewer where k is smaller
     than that.
     """
-    outside: Outside = "bands"
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -137,38 +127,27 @@ def draw_ranks(documents: int, plan: SamplePlan, rng: np.random.Generator) -> di
             drawn[int(position)] = inside / top
     if outside == 0:
         return drawn
-    if plan.outside == "uniform":
-        for position in rng.choice(documents - top, outside, replace=False):
-            drawn[top + int(position)] = outside / (documents - top)
-    else:
-        for low, high in pairwise(_band_edges(top, documents, outside)):
-            drawn[int(rng.integers(low, high))] = 1.0 / (high - low)
+    # Each band of ranks is wider than the one before by the same factor: near misses are seen, and
+    # no document is out of reach.
+    for low, high in pairwise(_band_edges(top, documents, outside)):
+        drawn[int(rng.integers(low, high))] = 1.0 / (high - low)
     return drawn
 
 
-def pair_dataset(
-    pairs: Sequence[Pair],
-    scale: OutputScale,
-    labels: Mapping[tuple[str, str], float] | None = None,
-    *,
-    name: str = "",
-) -> Dataset:
-    """Return the pairs as rows for a judge, grouped by query.
+def pair_dataset(pairs: Sequence[Pair], scale: OutputScale, *, name: str = "") -> Dataset:
+    """Return the pairs as rows for a judge, without labels and grouped by query.
 
     Args:
         pairs: What was drawn.
-        scale: Of the labels.
-        labels: People's labels by query id and document id, where there are any.
+        scale: Of labels that people may give them.
         name: Of the dataset.
     """
-    labels = labels or {}
     rows: list[Row] = []
     for pair in pairs:
         query, document = pair.query, pair.document
         row = Row(
             id=pair_id(query.id, document.id),
             inputs={**query.inputs, **document.inputs},
-            label=labels.get((query.id, document.id)),
             meta={
                 "query_id": query.id,
                 "document_id": document.id,

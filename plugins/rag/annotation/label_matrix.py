@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....judges.errors import InputError
-from ....judges.judged_dataset import IntArray, JudgedDataset
-from ....judges.verdict import Verdict
+from ....judges.judged_dataset import IntArray
 
 MATRIX_FORMATS = (".npz",)
 
@@ -37,34 +36,6 @@ class LabelMatrix:
     """1 relevant, 0 not; shape (entries,)."""
     human: npt.NDArray[np.bool_]
     """Whether the label is a person's and not the judge's; shape (entries,)."""
-
-
-def label_matrix(judged: JudgedDataset) -> LabelMatrix:
-    """Return the matrix of judged pairs: people's labels where there are any, and the judge's
-    verdicts elsewhere.
-
-    A pair with neither label nor verdict is no entry.
-
-    Args:
-        judged: Rows from `pair_dataset`, with their answers.
-
-    Raises:
-        InputError: A row is no pair, having no `query_id` and `document_id`, or a pair stands
-            twice.
-    """
-    entries: list[tuple[str, str, bool, bool]] = []
-    for row, answer in zip(judged.dataset.rows, judged.answers, strict=True):
-        query, document = row.meta.get("query_id"), row.meta.get("document_id")
-        if query is None or document is None:
-            raise InputError(f"row {row.id!r} is no pair: it has no query_id and document_id")
-        if row.label is None and not isinstance(answer, Verdict):
-            continue
-        if row.label is None:
-            relevant = isinstance(answer, Verdict) and answer.positive
-        else:
-            relevant = judged.dataset.positive(row)
-        entries.append((str(query), str(document), relevant, row.label is not None))
-    return matrix_of(entries)
 
 
 def matrix_of(pairs: Iterable[tuple[str, str, bool, bool]]) -> LabelMatrix:

@@ -42,18 +42,14 @@ class MiningSettings:
     """Of each positive at most, the hardest first."""
     below: float = 0.3
     """A negative whose score reaches it is left out: it may be a relevant one that nobody knows."""
-    margin: float = 0.0
-    """By how much its score must lie under that of the positive, where both have one."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.negatives <= TOO_MANY:
             raise InputError(
                 f"{self.negatives} negatives a positive are not between 1 and {TOO_MANY:,}"
             )
-        if not (0.0 < self.below <= 1.0 and 0.0 <= self.margin <= 1.0):
-            raise InputError(
-                "the threshold of negatives is above 0 and at most 1, their margin between 0 and 1"
-            )
+        if not 0.0 < self.below <= 1.0:
+            raise InputError("the threshold of negatives is above 0 and at most 1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,13 +116,10 @@ def mine_pairs(
         order = _hardest_first(
             hard_negatives, bm25.scores(anchor).tolist() if bm25 and hard_negatives else [], rank
         )
-        for key, marked in relevant.items():
+        for key in relevant:
             positives.append((anchor, texts[key]))
-            own = _score(marked)
-            allowed = [one for one in order if _apart(hard_negatives[one], own, settings.margin)]
-            negatives = allowed[: settings.negatives]
-            without_negative += not negatives
-            triplets += [(anchor, texts[key], texts[one]) for one in negatives]
+            without_negative += not order
+            triplets += [(anchor, texts[key], texts[one]) for one in order[: settings.negatives]]
     return MinedPairs(
         pairs=tuple(positives),
         triplets=tuple(triplets),
@@ -161,9 +154,3 @@ def _hardest_first(
         return (1.0 if score is None else -score), -bm25[rank[key]], rank[key]
 
     return sorted(scores, key=hardness)
-
-
-def _apart(negative: float | None, positive: float | None, margin: float) -> bool:
-    if negative is None or positive is None or margin == 0.0:
-        return True
-    return negative <= positive - margin

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
-from ....judges import BudgetSpent, InputError
-from ....judges.retrieval import DEFAULT_EMBEDDER, Bm25, Dense, Retriever, load_encoder
+from ....judges import BudgetSpent
+from ....judges.retrieval import Bm25, Dense, Retriever, load_encoder
 from ....optimize.options import described, option
 from ....runs.commands.decorators import options_of, writes_workspace
 from ....runs.commands.failure import answer_in_part
@@ -18,8 +18,6 @@ from ....runs.commands.help import Command
 from ....runs.commands.model_access import asking_environment
 from ....runs.config.command_options import (
     COLUMN,
-    LABEL_MAP,
-    LABEL_SCALE,
     JudgeModelOptions,
     pairs_option,
 )
@@ -27,23 +25,17 @@ from ....runs.store.workspace import Workspace
 from ....runs.terminal import progress_on_stderr, say, say_table
 from ..actions.annotate import Annotation, run_annotation, write_annotations
 from ..annotation import (
-    MATRIX_FORMATS,
     Item,
-    Outside,
     SamplePlan,
-    label_matrix,
-    write_matrix,
 )
-from ..annotation.collection import CollectionFiles, read_collection
+from ..annotation.collection import read_collection
 
 _pairs = partial(option, "Judging")
-_data = partial(option, "Data")
-_output = partial(option, "Output")
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnnotateOptions:
-    """Which pairs are drawn, who judges them, what people said of them, and what is written."""
+    """Which pairs are drawn, who judges them, and what is written."""
 
     judge: str = field(
         metadata=described("Judging", "A judge of pairs: name, name@version or YAML file.")
@@ -51,41 +43,17 @@ class AnnotateOptions:
     out: Path = field(metadata=described("Output", "Write the annotations as JSONL.", kind="out"))
     k: int = _pairs(5, "The retriever's top.", low=1)
     per_query: int = _pairs(10, "Pairs of a query, half of them inside the top k.", low=2)
-    outside: Outside = _pairs(
-        "bands",
-        "Below the top k, draw one pair from each of ever wider bands of ranks, or any with the"
-        " same chance.",
-        choices=("bands", "uniform"),
+    embedder: str | None = _pairs(
+        None, "Rank documents by this sentence-transformers model, not by BM25."
     )
-    retriever: str = _pairs(
-        "bm25", "Which retriever ranks the documents.", choices=("bm25", "dense")
-    )
-    embedder: str = _pairs(DEFAULT_EMBEDDER, "Model of the dense retriever.")
     seed: int = _pairs(0, "Seed of the draw.", low=0)
-    labels: Path | None = _data(
-        None,
-        "What people said: a file with query_id, document_id and label. Never give labels of a"
-        " holdout.",
-        kind="path",
-    )
-    label: str = _data("label", "Column of the label.")
-    label_scale: str | None = _data(None, LABEL_SCALE)
-    label_map: str | None = _data(None, LABEL_MAP, metavar="CELL=GRADE,...")
-    matrix: Path | None = _output(None, "Also write a sparse label matrix, .npz.", kind="out")
     columns: Mapping[str, str] = pairs_option(
         "Data", COLUMN, flag="--column", metavar="INPUT=COLUMN"
-    )
-    query_id: str | None = _data(
-        None, "Column of the query's id [default: query_id, qid, else id]."
-    )
-    document_id: str | None = _data(
-        None, "Column of the document's id [default: document_id, doc_id, ..., else id]."
     )
 
 
 OFTEN = """
---judge --out --k --per-query --outside --retriever --embedder --labels --label
---matrix --column --query-id --document-id --model --budget --workspace --json
+--judge --out --k --per-query --seed --embedder --column --model --budget --workspace --json
 """
 """The options that `--help` shows."""
 
@@ -116,56 +84,36 @@ def annotate(
     the judge), the rank, and the chance with which the pair was drawn. A stopped run is started
     again with the same command: what has been answered is not asked again.
     """
-    out, matrix = options.out, options.matrix
-    if matrix is not None and matrix.suffix not in MATRIX_FORMATS:
-        raise InputError(f"--matrix {matrix.name!r} ends in none of {', '.join(MATRIX_FORMATS)}")
-    files = CollectionFiles(
-        queries=queries,
-        corpus=corpus,
-        labels=options.labels,
-        columns=options.columns,
-        query_id=options.query_id,
-        document_id=options.document_id,
-        label=options.label,
-        label_scale=options.label_scale,
-        label_map=options.label_map,
-    )
-    plan = SamplePlan(
-        k=options.k, per_query=options.per_query, outside=options.outside, seed=options.seed
-    )
+    plan = SamplePlan(k=options.k, per_query=options.per_query, seed=options.seed)
     with progress_on_stderr(quiet=as_json) as watch:
         prompt = workspace.registry.get(options.judge)
-        collection = read_collection(prompt, files)
+        collection = read_collection(prompt, queries, corpus, options.columns)
         annotation = run_annotation(
             workspace,
             prompt,
             collection,
             models,
             asking_environment(workspace.root, models.model),
-            retriever=_open_retriever(options, collection.documents),
+            retriever=_open_retriever(options.embedder, collection.documents),
             plan=plan,
             watch=watch,
         )
-    write_annotations(annotation, out)
-    if matrix is not None:
-        write_matrix(label_matrix(annotation.judged), matrix)
+    write_annotations(annotation, options.out)
     unpaid = annotation.unscored.get("budget")
     shortfall = (
         BudgetSpent(f"the budget ended before {unpaid} pairs were judged") if unpaid else None
     )
-    body = annotation.to_json() | {"out": str(out), "matrix": matrix and str(matrix)}
-    text = partial(_say, annotation, out, matrix)
+    body = annotation.to_json() | {"out": str(options.out)}
+    text = partial(_say, annotation, options.out)
     answer_in_part(body, text, shortfall, as_json=as_json)
 
 
-def _open_retriever(options: AnnotateOptions, documents: Sequence[Item]) -> Retriever:
+def _open_retriever(embedder: str | None, documents: Sequence[Item]) -> Retriever:
     texts = [document.text for document in documents]
-    if options.retriever == "bm25":
-        return Bm25(texts)
-    return Dense(texts, load_encoder(options.embedder), name=options.embedder)
+    return Bm25(texts) if embedder is None else Dense(texts, load_encoder(embedder), name=embedder)
 
 
-def _say(annotation: Annotation, out: Path, matrix: Path | None) -> None:
+def _say(annotation: Annotation, out: Path) -> None:
     for note in annotation.notes:
         say(f"note: {note}")
     mark = " (SIMULATED)" if annotation.judged.simulated else ""
@@ -181,4 +129,4 @@ def _say(annotation: Annotation, out: Path, matrix: Path | None) -> None:
     say_table(("in the whole corpus, by the judge", "95 % interval", "pairs"), lines)
     for reason in dict.fromkeys(e.reason for e in estimates.values() if e.reason):
         say(f"note: {reason}")
-    say(f"\nannotations written to {out}" + (f", label matrix to {matrix}" if matrix else ""))
+    say(f"\nannotations written to {out}")

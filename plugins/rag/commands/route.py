@@ -47,7 +47,6 @@ class RouteOptions:
     embedder: str | None = _judging(
         None, "Rank sources by this sentence-transformers model, not by keywords."
     )
-    by: str | None = _judging(None, "Also measure each value of this column.", metavar="COLUMN")
 
 
 @click.group(cls=Group)
@@ -77,7 +76,7 @@ def judge(catalog: Path, base: str, out: Path, workspace: Workspace, as_json: bo
 
 
 OFTEN = """
---catalog --judge --k --embedder --by --label --id --group --column --limit --model --budget --out
+--catalog --judge --k --embedder --label --id --group --column --limit --model --budget --out
 --workspace --json
 """
 """The options that `--help` shows."""
@@ -125,7 +124,6 @@ def ask(
             asking_environment(workspace.root, models.model),
             k=options.k,
             embedder=options.embedder,
-            by=options.by,
             watch=watch,
         )
     if out is not None:
@@ -168,5 +166,3 @@ def _say(routed: Routed, name: str, options: RouteOptions) -> None:
         say("\nmost often confused")
         lines = [(ours, its, f"{n:,}") for ours, its, n in routed.confused]
         say_table(("people", "the judge", "questions"), lines, left=2)
-    for value, part in routed.by.items():
-        say_benchmark(part.to_json(), title=f"{options.by} = {value}", brief=True)

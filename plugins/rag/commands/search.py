@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 TUNE = """\
 Example:   judgewright rag search tune pairs.jsonl --verdicts verdicts.jsonl --out fusion.json
-TREC runs: judgewright rag search tune pairs.jsonl --verdicts verdicts.jsonl --run bm25=bm25.run --run dense=dense.run
+Of yours:  judgewright rag search tune pairs.jsonl --verdicts verdicts.jsonl --feature bm25 --feature clicks
 """  # noqa: E501
 PAIRS = """\
 Example:  judgewright rag search pairs annotations.jsonl --out triplets.jsonl --matrix labels.npz
@@ -44,9 +44,6 @@ class TuneOptions:
         metavar="FILE",
     )
     score: str = _data("score", "Its column of the judge's grade.")
-    judge_label: str | None = _data(
-        None, "Instead: the column of the pairs that holds the judge's grade."
-    )
     label: str = _data("label", "Column of people's label.")
     columns: Mapping[str, str] = pairs_option(
         "Data", COLUMN, flag="--column", metavar="WHAT=COLUMN"
@@ -58,20 +55,11 @@ class TuneOptions:
         flag="--feature",
         metavar="COLUMN",
     )
-    runs: Mapping[str, str] = pairs_option(
-        "Data", "A TREC run whose scores are a feature.", flag="--run", metavar="NAME=FILE"
-    )
     no_text_features: bool = _data(
         False, "Build no features (BM25, TF-IDF, SVD, coverage) from the texts."
     )
     embedder: str | None = _data(
         None, "Also the cosine of this sentence-transformers model's vectors."
-    )
-    methods: tuple[str, ...] = _search(
-        (),
-        "sum (weighted sum) or rrf (reciprocal ranks) [default: both].",
-        kind="names",
-        flag="--fusion",
     )
     at: int = _search(10, "Ranks that count, of NDCG.", flag="--k", low=1)
     folds: int = _search(5, "Folds of queries.", low=2)
@@ -83,14 +71,12 @@ class TuneOptions:
 class TrainingPairOptions:
     """What counts as relevant, and which negatives are taken."""
 
-    form: str = _output("triplets", "What a line is.", choices=("triplets", "pairs"))
     negatives: int = _search(
         3, "Negatives of a positive at most, the hardest first.", low=1, high=1000
     )
     below: float = _search(
         0.3, "Leave out negatives whose score by the judge reaches this: they may be relevant."
     )
-    margin: float = _search(0.0, "How far under the positive's score a negative's must lie.")
     verdict: str = _data("verdict", "Column of the judge's decision, 0 or 1.")
     label: str = _data("label", "Column of people's label, which counts over the judge's decision.")
     label_threshold: float | None = _data(
@@ -119,27 +105,17 @@ def tune(pairs: tuple[Path, ...], options: TuneOptions, out: Path | None, as_jso
     PAIRS has a query, a document and people's label a line. Weights are tuned on some queries and
     measured on the others, against the best single feature, by a paired test over queries.
     """
-    from ....judges import InputError
     from ....judges.retrieval import load_encoder
     from ..actions.search_tune import SearchFiles, run_search_tuning, write_fusion
-    from ..search import METHODS, TuneSettings
+    from ..search import TuneSettings
 
-    for name in options.methods:
-        if name not in METHODS:
-            raise InputError(f"--fusion {name!r} is none of {', '.join(METHODS)}")
     settings = TuneSettings(
-        at=options.at,
-        folds=options.folds,
-        trials=options.trials,
-        methods=tuple(name for name in METHODS if name in (options.methods or METHODS)),
-        seed=options.seed,
+        at=options.at, folds=options.folds, trials=options.trials, seed=options.seed
     )
     files = SearchFiles(
         pairs=pairs,
         verdicts=[Path(name) for name in options.verdicts],
         score=options.score,
-        judge_label=options.judge_label,
-        runs={name: Path(path) for name, path in options.runs.items()},
         features=options.features,
         label=options.label,
         columns=options.columns,
@@ -163,7 +139,7 @@ def tune(pairs: tuple[Path, ...], options: TuneOptions, out: Path | None, as_jso
 @search.command(epilog=PAIRS)
 @click.argument("annotations", nargs=-1, required=True, type=click.Path(path_type=Path))
 @options_of(options=TrainingPairOptions)
-@takes("out", REQUIRED, "Write the training data: .jsonl or .parquet.", kind="out")
+@takes("out", REQUIRED, "Write the training data, as JSONL.", kind="out")
 @takes("matrix", None, "Also write the label matrix, .npz.", kind="out")
 @json_option
 def pairs(
@@ -173,15 +149,13 @@ def pairs(
     matrix: Path | None,
     as_json: bool,
 ) -> None:
-    """Make pairs or triplets for training embeddings of ANNOTATIONS, as `annotate --out` writes
-    them.
+    """Make triplets for training embeddings of ANNOTATIONS, as `annotate --out` writes them.
 
-    A line has anchor and positive, and a hard negative: a document that was annotated as not
+    A line has anchor, positive and a hard negative: a document that was annotated as not
     relevant and has a high score. No known positive of a query is ever its negative.
     """
     from ....judges import InputError
     from ..actions.search_pairs import (
-        FORMATS,
         PairFiles,
         make_training_pairs,
         write_pair_matrix,
@@ -189,12 +163,9 @@ def pairs(
     )
     from ..annotation import MATRIX_FORMATS, MiningSettings
 
-    for name, path, formats in (("--out", out, FORMATS), ("--matrix", matrix, MATRIX_FORMATS)):
-        if path is not None and path.suffix not in formats:
-            raise InputError(f"{name} {path.name!r} ends in none of {', '.join(formats)}")
-    settings = MiningSettings(
-        negatives=options.negatives, below=options.below, margin=options.margin
-    )
+    if matrix is not None and matrix.suffix not in MATRIX_FORMATS:
+        raise InputError(f"--matrix {matrix.name!r} ends in none of {', '.join(MATRIX_FORMATS)}")
+    settings = MiningSettings(negatives=options.negatives, below=options.below)
     files = PairFiles(
         paths=annotations,
         verdict=options.verdict,
@@ -204,7 +175,7 @@ def pairs(
         judge_only=options.judge_only,
     )
     training = make_training_pairs(files, settings)
-    written = write_training(training, options.form, out)
+    written = write_training(training, out)
     if matrix is not None:
         write_pair_matrix(training, matrix)
     if as_json:
@@ -236,7 +207,7 @@ def pairs(
         f" a negative: {left_out['positives_without_negative']:,}"
     )
     say(
-        f"\n{written:,} {options.form} written to {out}"
+        f"\n{written:,} triplets written to {out}"
         + (f", label matrix to {matrix}" if matrix else "")
     )
 

@@ -21,7 +21,7 @@ from .paired_gain import Gain, paired_gain
 from .table import SearchTable
 
 if TYPE_CHECKING:
-    import pandas as pd  # pyright: ignore[reportMissingTypeStubs]
+    pass  # pyright: ignore[reportMissingTypeStubs]
 
 EQUAL, TUNED = "equal weights", "tuned"
 NO_SAMPLE = "the settings are no sample, so there is no interval"
@@ -97,18 +97,6 @@ class SearchTuning:
     settings: TuneSettings
     pairs: int
     queries: int
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one line a ranking: its NDCG on people's labels with the interval, and on the
-        judge's.
-        """
-        import pandas as pd  # pyright: ignore[reportMissingTypeStubs]
-
-        lines: list[dict[str, float | str | None]] = []
-        for one in self.rankings:
-            people = {"people": one.human.value, "low": one.human.low, "high": one.human.high}
-            lines.append({"ranked by": one.name, **people, "judge": one.judge.value})
-        return pd.DataFrame(lines)
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return everything."""

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from judgewright.judges import BINARY, InputError
 from judgewright.plugins.rag.annotation import (
     Item,
-    Outside,
     SamplePlan,
     draw_ranks,
     estimate_from_sample,
@@ -18,8 +17,6 @@ from judgewright.plugins.rag.annotation import (
     pair_id,
     sample_pairs,
 )
-
-outsides = st.sampled_from(["bands", "uniform"])
 
 
 class ByNumber:
@@ -44,16 +41,15 @@ def items(count: int, field: str) -> list[Item]:
     documents=st.integers(1, 400),
     k=st.integers(1, 30),
     per_query=st.integers(2, 40),
-    outside=outsides,
 )
 @settings(max_examples=150, deadline=None)
 def test_as_many_are_drawn_outside_as_inside_where_there_are_enough(
-    documents: int, k: int, per_query: int, outside: Outside
+    documents: int, k: int, per_query: int
 ) -> None:
     """Distinct ranks, the right numbers on each side, and weights that stand for exactly every
     document.
     """
-    plan = SamplePlan(k=k, per_query=per_query, outside=outside)
+    plan = SamplePlan(k=k, per_query=per_query)
     drawn = draw_ranks(documents, plan, np.random.default_rng(1))
     top = min(k, documents)
     inside = [r for r in drawn if r < top]
@@ -64,12 +60,11 @@ def test_as_many_are_drawn_outside_as_inside_where_there_are_enough(
         assert sum(1 / p for p in drawn.values()) == pytest.approx(documents)
 
 
-@pytest.mark.parametrize("outside", ["bands", "uniform"])
-def test_the_inclusion_probability_is_how_often_a_rank_is_drawn(outside: Outside) -> None:
+def test_the_inclusion_probability_is_how_often_a_rank_is_drawn() -> None:
     """Over four thousand draws of thirty documents every rank comes as often as its probability
     says.
     """
-    plan = SamplePlan(k=4, per_query=6, outside=outside)
+    plan = SamplePlan(k=4, per_query=6)
     rng = np.random.default_rng(0)
     times, stated = np.zeros(30), np.zeros(30)
     for _ in range(4000):
@@ -78,12 +73,9 @@ def test_the_inclusion_probability_is_how_often_a_rank_is_drawn(outside: Outside
             stated[r] = p
     np.testing.assert_allclose(times / 4000, stated, atol=0.035)
     assert (stated > 0).all()
-    if outside == "bands":
-        widths = [
-            len(list(run)) for run in np.split(stated[4:], np.flatnonzero(np.diff(stated[4:])) + 1)
-        ]
-        assert len(widths) == 3
-        assert all(a < b for a, b in pairwise(widths))
+    bands = np.split(stated[4:], np.flatnonzero(np.diff(stated[4:])) + 1)
+    assert len(bands) == 3
+    assert all(len(a) < len(b) for a, b in pairwise(bands))
 
 
 def test_a_query_is_drawn_alike_whatever_stands_beside_it() -> None:
@@ -102,24 +94,19 @@ def test_a_query_is_drawn_alike_whatever_stands_beside_it() -> None:
     assert list(sample_pairs(items(4, "query")[2:3], documents, ByNumber(50), other)) != alone
 
 
-def test_pairs_become_rows_with_their_chances_and_labels() -> None:
-    """Inputs of both sides, the query as group, and the label of the pair where there is one."""
+def test_pairs_become_rows_with_their_chances() -> None:
+    """Inputs of both sides, and the query as group."""
     pairs = list(
         sample_pairs(
             items(2, "query"), items(30, "passage"), ByNumber(30), SamplePlan(k=2, per_query=2)
         )
     )
     first = pairs[0]
-    dataset = pair_dataset(pairs, BINARY, {(first.query.id, first.document.id): 1.0})
+    dataset = pair_dataset(pairs, BINARY)
     row = dataset.rows[0]
     assert row.inputs == {"query": "0", "passage": first.document.text}
-    assert (row.label, row.group, row.meta["inclusion"], row.meta["inside"]) == (
-        1.0,
-        "q0",
-        0.5,
-        True,
-    )
-    assert [r.label for r in dataset.rows[1:]] == [None] * 3
+    assert (row.label, row.group) == (None, "q0")
+    assert (row.meta["inclusion"], row.meta["inside"]) == (0.5, True)
 
 
 @given(
@@ -135,12 +122,11 @@ def test_no_two_pairs_share_an_id(pairs: set[tuple[str, str]]) -> None:
     assert len({pair_id(*pair) for pair in pairs}) == len(pairs)
 
 
-@pytest.mark.parametrize("outside", ["bands", "uniform"])
-def test_the_sample_estimates_what_the_whole_corpus_holds(outside: Outside) -> None:
+def test_the_sample_estimates_what_the_whole_corpus_holds() -> None:
     """On sixty queries over two hundred documents the interval covers the true recall; a plain
     share overstates it.
     """
-    rng, size, plan = np.random.default_rng(2), 200, SamplePlan(k=5, per_query=16, outside=outside)
+    rng, size, plan = np.random.default_rng(2), 200, SamplePlan(k=5, per_query=16)
     chance = 0.8 / (1 + np.arange(size) / 6)
     relevant = rng.random((60, size)) < chance
     truth = relevant[:, :5].sum() / relevant.sum()

@@ -4,7 +4,6 @@ import importlib.util
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from judgewright.judges import DecisionRule, InputError, KeptRule, Platt, Registry
@@ -20,7 +19,7 @@ TOPICS = {
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Four queries, forty passages of which ten on each topic, and labels for every pair."""
+    """Four queries, and forty passages of which ten on each topic."""
     monkeypatch.chdir(tmp_path)
     queries = [{"id": f"q-{name}", "question": f"what do we know about {name}"} for name in TOPICS]
     passages = [
@@ -33,16 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         for name, text in TOPICS.items()
         for i in range(10)
     ]
-    labels = [
-        {
-            "query_id": q["id"],
-            "document_id": p["pid"],
-            "label": int(p["pid"] in {f"{q['id'][2:]}-{i}" for i in range(3)}),
-        }
-        for q in queries
-        for p in passages
-    ]
-    for name, lines in (("queries", queries), ("passages", passages), ("labels", labels)):
+    for name, lines in (("queries", queries), ("passages", passages)):
         (tmp_path / f"{name}.jsonl").write_text(
             "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
         )
@@ -126,29 +116,15 @@ def test_a_run_that_the_budget_stopped_leaves_with_three_and_goes_on(
     assert json.loads(capsys.readouterr().out)["calls"] == 40 - body["n"]
 
 
-def test_labels_stand_in_the_matrix_and_in_the_file(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Where every pair is labelled the matrix has people's labels."""
-    assert run("--labels", "labels.jsonl", "--matrix", "m.npz", "--json") == 0
-    capsys.readouterr()
-    lines = lines_of("out.jsonl")
-    with np.load("m.npz", allow_pickle=False) as matrix:
-        labels, human = matrix["data"], matrix["human"]
-    assert (len(labels), human.all()) == (len(lines), True)
-    assert int(labels.sum()) == sum(int(line["label"]) for line in lines)  # type: ignore[call-overload]
-
-
 def test_people_can_read_what_was_found(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Notes and estimates, marked as simulated."""
-    assert run("--labels", "labels.jsonl") == 0
+    assert run() == 0
     out = capsys.readouterr().out
     assert all(
         said in out
         for said in (
             "SIMULATED",
             "recall of the top 5",
-            "--audit",
         )
     )
     assert "probabilities are raw" in out
@@ -196,10 +172,7 @@ def test_inputs_are_found_in_either_file(folder: Path, capsys: pytest.CaptureFix
     [
         (("--column", "query=nope"), "'query' is no column of QUERIES"),
         (("--column", "claim=question"), "has no input 'claim'"),
-        (("--matrix", "m.csv"), "ends in none of .npz"),
         (("--judge", "answer_relevance"), "'answer' is no column"),
-        (("--labels", "queries.jsonl"), "the column 'query_id' is missing"),
-        (("--query-id", "nope"), "nope"),
     ],
 )
 def test_what_cannot_be_annotated_is_refused_before_anything_is_asked(
@@ -218,7 +191,7 @@ def test_what_cannot_be_annotated_is_refused_before_anything_is_asked(
 def test_dense_retrieval_names_its_extra(folder: Path) -> None:
     """Where the embeddings extra is missing."""
     with pytest.raises(InputError, match="sentence_transformers"):
-        run("--retriever", "dense")
+        run("--embedder", "any")
 
 
 def test_help_shows_an_example(capsys: pytest.CaptureFixture[str]) -> None:

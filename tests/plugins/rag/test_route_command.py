@@ -56,7 +56,7 @@ def test_questions_are_routed_and_measured_as_scikit_learn_does(
     """Stages, accuracy and macro F1 over the file that is written; it is scored and sliced like any
     verdict file.
     """
-    code, body = run(capsys, *ASK, "--k", "3", "--by", "region", "--out", "v.jsonl")
+    code, body = run(capsys, *ASK, "--k", "3", "--out", "v.jsonl")
     assert code == 0
     assert body["simulated"] is True
     lines = [json.loads(line) for line in Path("v.jsonl").read_text().splitlines()]
@@ -74,7 +74,6 @@ def test_questions_are_routed_and_measured_as_scikit_learn_does(
     assert found["accuracy_grades"] <= kept[2] <= kept[1]
     assert [stage["sources"] for stage in body["stages"]][::2] == [5.0, 3.0]
     assert sum(body["chosen"].values()) == 60
-    assert set(body["by"]) == {"north", "south"}
     code, again = run(capsys, *ASK, "--k", "3")
     assert (code, again["calls"]) == (0, 0)
     assert again["benchmark"]["metrics"] == body["benchmark"]["metrics"]
@@ -127,7 +126,6 @@ def test_what_does_not_fit_is_named(folder: Path, capsys: pytest.CaptureFixture[
         (*ask, "two.yaml"): "'orders' is neither a number nor one of 'a', 'c'",
         (*ask, "c.yaml", "--judge", "r.yaml"): "differ in the sources a, c, fleet",
         (*ask, "c.yaml", "--judge", "groundedness"): "groundedness does not choose among classes",
-        (*ask, "c.yaml", "--by", "shop"): "shop",
         (*ask, "c.yaml", "--column", "question=text"): "the column 'text' is missing",
         (
             "rag",

@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 from sklearn.metrics import ndcg_score
 
-from judgewright.judges import DataError, FloatArray, InputError
+from judgewright.judges import FloatArray, InputError
 from judgewright.judges.retrieval import words
 from judgewright.plugins.rag.search import (
     Fuser,
@@ -21,7 +20,6 @@ from judgewright.plugins.rag.search import (
     SearchTable,
     TuneSettings,
     paired_gain,
-    read_trec_run,
     text_features,
     tune_search,
 )
@@ -214,31 +212,6 @@ def test_features_of_texts_are_what_they_are_called() -> None:
         )
     assert found["bm25"][at[:, 0] == 0][1] == 0
     assert np.abs(found["svd"]).max() <= 1
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "q1 Q0 d1 1 2.5 tag\nq1 Q0 d2 2\n",
-            "line 2: 'q1 Q0 d2 2' is not `qid Q0 docid rank score tag`",
-        ),
-        (
-            "q1 Q0 d1 1 2.5 tag\nq1 Q0 d1 2 1.5 tag\n",
-            "line 2: document 'd1' stands twice for query 'q1'",
-        ),
-        ("q1 Q0 d1 1 inf tag\n", "line 1: the score inf is not finite"),
-        ("\n", "the run has no lines"),
-    ],
-)
-def test_a_run_that_cannot_be_read_is_refused_by_line(
-    tmp_path: Path, text: str, message: str
-) -> None:
-    """File, line, and what it should be."""
-    (tmp_path / "a.run").write_text(text)
-    with pytest.raises(DataError, match=r"a\.run") as error:
-        read_trec_run(tmp_path / "a.run")
-    assert message in str(error.value)
 
 
 def test_too_little_to_tune_on_is_refused() -> None:

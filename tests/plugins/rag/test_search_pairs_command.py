@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.sparse import load_npz
 
@@ -70,9 +69,7 @@ def annotated(**changes: Any) -> list[dict[str, Any]]:
 def test_what_annotate_writes_becomes_triplets_that_datasets_loads(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Both forms and both formats hold texts alone, in the order that sentence-transformers reads;
-    the mark stays.
-    """
+    """Texts alone, in the order that sentence-transformers reads; the mark stays."""
     datasets = pytest.importorskip("datasets", reason="datasets is not installed")
     asked = ("--judge", "context_relevance", "--model", "simulated", "--k", "4", "--per-query", "8")
     assert (
@@ -82,37 +79,24 @@ def test_what_annotate_writes_becomes_triplets_that_datasets_loads(
         == 0
     )
     assert json.loads(capsys.readouterr().out)["pairs"] == 16
-    for form, columns in (
-        ("triplets", ["anchor", "positive", "negative"]),
-        ("pairs", ["anchor", "positive"]),
-    ):
-        for suffix in ("jsonl", "parquet"):
-            out = ("--form", form, "--out", f"{form}.{suffix}")
-            assert (
-                run("rag", "search", "pairs", "a.jsonl", *out, "--matrix", "m.npz", "--json") == 0
-            )
-            body = json.loads(capsys.readouterr().out)
-            assert body["simulated"] is True
-            kind = "json" if suffix == "jsonl" else "parquet"
-            cache = str(folder / "cache")
-            loaded = datasets.load_dataset(
-                kind, data_files=f"{form}.{suffix}", split="train", cache_dir=cache
-            )
-            assert loaded.column_names == columns
-            assert {feature.dtype for feature in loaded.features.values()} == {"string"}
-            assert len(loaded) == body["written"] == body[form]
-            assert set(loaded["anchor"]) <= set(QUERIES.values())
-    assert pd.read_parquet("triplets.parquet").to_dict("records") == [
-        json.loads(line) for line in Path("triplets.jsonl").read_text(encoding="utf-8").splitlines()
-    ]
+    out = ("--out", "triplets.jsonl", "--matrix", "m.npz", "--json")
+    assert run("rag", "search", "pairs", "a.jsonl", *out) == 0
+    body = json.loads(capsys.readouterr().out)
+    assert body["simulated"] is True
+    loaded = datasets.load_dataset(
+        "json", data_files="triplets.jsonl", split="train", cache_dir=str(folder / "cache")
+    )
+    assert loaded.column_names == ["anchor", "positive", "negative"]
+    assert {feature.dtype for feature in loaded.features.values()} == {"string"}
+    assert len(loaded) == body["written"] == body["triplets"]
+    assert set(loaded["anchor"]) <= set(QUERIES.values())
     matrix = load_npz("m.npz").tocoo()
     assert matrix.nnz == body["relevant"] + body["not_relevant"]
     with np.load("m.npz") as arrays:
         queries, documents = arrays["query_ids"].tolist(), arrays["document_ids"].tolist()
     cells = zip(matrix.row, matrix.col, matrix.data, strict=True)
     relevant = {(queries[i], documents[j]) for i, j, label in cells if label}
-    triplets = pd.read_parquet("triplets.parquet").to_dict("records")
-    assert not {(line["anchor"], line["negative"]) for line in triplets} & {
+    assert not {(line["anchor"], line["negative"]) for line in loaded} & {
         (QUERIES[query], PASSAGES[int(document[1:])]) for query, document in relevant
     }
 
@@ -171,5 +155,4 @@ def test_what_cannot_be_trained_on_is_named(
     for given, message in cases.items():
         assert run("rag", "search", "pairs", *given, "--out", "t.jsonl", "--json") == 2, given
         assert message in json.loads(capsys.readouterr().out)["error"]["message"]
-    assert run("rag", "search", "pairs", "none.jsonl", "--out", "t.csv", "--json") == 2
     assert not list(folder.glob("[tm].*"))

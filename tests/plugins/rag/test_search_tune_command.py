@@ -122,42 +122,6 @@ def test_verdicts_of_another_file_are_joined_by_the_texts(
     assert "pairs with several grades of the judge, of which the mean counts: 1" in notes
 
 
-def test_runs_in_the_format_of_trec_are_features(
-    folder: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """By query_id and document_id; without texts they are all there is, and the fusion ranks as
-    they do.
-    """
-    for name, sign in (("up", 1), ("down", -1)):
-        lines = [
-            f"{one['query_id']} Q0 {one['document_id']} 0 {sign * one['label']} t\n"
-            for one in folder[:-1]
-        ]
-        Path(f"{name}.run").write_text("".join(lines))
-    write(
-        "bare.jsonl",
-        [
-            {name: value for name, value in line.items() if name not in ("query", "passage")}
-            for line in folder
-        ],
-    )
-    given = (
-        "bare.jsonl",
-        "--verdicts",
-        "verdicts.jsonl",
-        "--run",
-        "up=up.run",
-        "--run",
-        "down=down.run",
-        *QUICK,
-    )
-    assert run(*given, "--json") == 0
-    body = json.loads(capsys.readouterr().out)
-    assert body["rankings"]["up"]["human"]["value"] > 0.95
-    assert body["fusion"]["weights"]["up"] > body["fusion"]["weights"]["down"]
-    assert any("47 of 48 pairs have a score" in note for note in body["notes"])
-
-
 def test_what_does_not_fit_is_named(
     folder: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -172,10 +136,9 @@ def test_what_does_not_fit_is_named(
         [{"id": "0-0", "score": 1, "inputs": {"query": "red fox", "passage": "no such text"}}],
     )
     write("far.jsonl", [{"id": "nobody", "score": 1}])
-    Path("far.run").write_text("q99 Q0 d1 1 2.0 t\n")
     judged = ("--verdicts", "verdicts.jsonl", *QUICK)
     cases = {
-        ("pairs.jsonl", *QUICK): "judge labels are needed, from one place",
+        ("pairs.jsonl", *QUICK): "judge labels are needed",
         (
             "strange.jsonl",
             "--feature",
@@ -196,19 +159,12 @@ def test_what_does_not_fit_is_named(
             "--verdicts",
             "far.jsonl",
         ): "none of its verdicts is about one of the pairs",
-        (
-            "pairs.jsonl",
-            "--run",
-            "far=far.run",
-            *judged,
-        ): "none of its lines is about a pair; its first query is 'q99'",
         ("pairs.jsonl", "--label", "grade", *judged): "the column 'grade' is missing",
-        ("pairs.jsonl", "--fusion", "max", *judged): "--fusion 'max' is none of sum, rrf",
         ("pairs.jsonl", "--column", "text=passage", *judged): "--column 'text' is none of",
         (
             "pairs.jsonl",
-            "--judge-label",
-            "clicks",
+            "--verdicts",
+            "verdicts.jsonl",
             "--folds",
             "7",
         ): "6 queries have a label of the judge, fewer than 7",

@@ -30,12 +30,10 @@ def same(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-@given(
-    annotations, st.integers(1, 4), st.sampled_from([0.2, 0.5, 1.0]), st.sampled_from([0.0, 0.3])
-)
+@given(annotations, st.integers(1, 4), st.sampled_from([0.2, 0.5, 1.0]))
 @settings(max_examples=300, deadline=None)
 def test_a_known_positive_is_never_a_negative_of_its_query(
-    pairs: list[AnnotatedPair], negatives: int, below: float, margin: float
+    pairs: list[AnnotatedPair], negatives: int, below: float
 ) -> None:
     """Whatever the annotations: under no spelling, from no annotator; and every negative was
     annotated as one.
@@ -51,7 +49,7 @@ def test_a_known_positive_is_never_a_negative_of_its_query(
             negative.setdefault(key, [])
         if word is not None and pair.relevance is not None:
             negative.setdefault(key, []).append(pair.relevance)
-    mined = mine_pairs(pairs, MiningSettings(negatives=negatives, below=below, margin=margin))
+    mined = mine_pairs(pairs, MiningSettings(negatives=negatives, below=below))
     assert {(same(anchor), same(text)) for anchor, text in mined.pairs} == positive
     assert len(mined.pairs) == len(positive)
     for anchor, text, hard in mined.triplets:
@@ -91,8 +89,6 @@ def test_the_hardest_comes_first_and_the_doubtful_not_at_all() -> None:
         "unscored",
     ]
     assert (mined.doubtful, mined.queries, mined.without_negative) == (1, 1, 0)
-    apart = mine_pairs(pairs, MiningSettings(negatives=9, below=0.5, margin=0.6))
-    assert [hard for _, _, hard in apart.triplets] == ["a fox", "nothing of it", "unscored"]
     assert [
         hard for _, _, hard in mine_pairs(pairs, MiningSettings(negatives=1, below=0.5)).triplets
     ] == ["nearly"]
