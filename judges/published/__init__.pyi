@@ -1,6 +1,6 @@
 from .expected import STATUSES, Line, all_agree, check_expected, read_expected
 from .figures import PublishedRow, load_published
-from .rules import Rule, read_rule, shipped_rule
+from .rules import Rule, shipped_rule
 
 __all__ = [
     "STATUSES",
@@ -11,6 +11,5 @@ __all__ = [
     "check_expected",
     "load_published",
     "read_expected",
-    "read_rule",
     "shipped_rule",
 ]

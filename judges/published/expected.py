@@ -10,18 +10,18 @@ be read or computed costs itself alone.
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError
 
 from ..errors import DataError, InputError
 from ..files.small_file import read_small_text
 from ..metrics.catalog import is_metric
 from .compute import Value, VerdictFile
-from .rules import Rule, read_rule, shipped_rule
+from .rules import Rule, explain, refuse_truth, shipped_rule
 
 _MOST_BYTES = 64_000_000
 
@@ -34,6 +34,22 @@ ROUNDING = 1e-12
 """What floats may add to half a unit of the last digit that was printed."""
 _SHOWN = 300
 """Characters of a reason that are shown: it is one line."""
+
+
+Digits = Annotated[Decimal, BeforeValidator(refuse_truth), Field(ge=-1e300, le=1e300)]
+
+
+class _Entry(BaseModel):
+    """What a file of expectations says of one figure."""
+
+    published: Digits | tuple[Digits, ...] | None = None
+    computed: Digits | tuple[Digits, ...] | None = None
+    status: str = ""
+    definition: str = ""
+    rule: Rule | None = None
+
+
+_FILE = TypeAdapter(dict[str, dict[str, Any]])  # Any: each entry is read by itself
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,115 +125,58 @@ def read_expected(path: Path) -> dict[str, list[Line]]:
         DataError: It is not such a file. An entry that cannot be read is kept with its problem.
     """
     try:
-        body = json.loads(read_small_text(path, limit=_MOST_BYTES), parse_float=Decimal)
+        text = read_small_text(path, limit=_MOST_BYTES)
+        body = _FILE.validate_python(json.loads(text, parse_float=Decimal))
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
     except (ValueError, RecursionError) as error:
-        raise _not_expectations(path, str(error)) from None
-    if not isinstance(body, dict):
-        raise _not_expectations(path, f"it holds {_kind(body)}")
-    expectations: dict[str, list[Line]] = {}
-    for name, figures in body.items():
-        file = _clean(name)
-        if isinstance(figures, dict):
-            lines = [_read_entry(file, _clean(figure), one) for figure, one in figures.items()]
-        else:
-            problem = f"{_kind(figures)} stands where an object of figures should"
-            lines = [Line(file=file, figure="", remark=problem)]
-        expectations[file] = lines
-    return expectations
+        shape = "an object of files, each with an object of figures"
+        reason = explain(error) if isinstance(error, ValidationError) else str(error)
+        raise DataError(
+            f"{path}: not a file of expectations: {reason}", hint=f"it is JSON: {shape}"
+        ) from None
+    return {
+        file: [_read_entry(file, figure, entry) for figure, entry in figures.items()]
+        for file, figures in body.items()
+    }
 
 
-def _not_expectations(path: Path, reason: str) -> DataError:
-    shape = "an object of files, each with an object of figures"
-    return DataError(f"{path}: not a file of expectations: {reason}", hint=f"it is JSON: {shape}")
-
-
-def _read_entry(file: str, figure: str, entry: Any) -> Line:  # Any: JSON
-    if not isinstance(entry, dict):
-        example = '{"published": 0.71}'
-        problem = f"the entry is {_kind(entry)}; it should be an object such as {example}"
-        return Line(file=file, figure=figure, remark=problem)
-    problems: list[str] = []
-    status, definition = (_read_text(entry, key, problems) for key in ("status", "definition"))
-    published, computed = (_read_printed(entry, key, problems) for key in ("published", "computed"))
-    rule, stated = None, True
+def _read_entry(file: str, figure: str, body: object) -> Line:
     try:
-        rule, stated = _rule_of(file, figure, entry.get("rule"), definition)
+        entry = _Entry.model_validate(body)
+        rule, stated = _rule_of(file, figure, entry)
+    except ValidationError as error:
+        return Line(file=file, figure=figure, remark=_one_line(explain(error)))
     except InputError as error:
-        problems.append(str(error))
+        return Line(file=file, figure=figure, remark=_one_line(str(error)))
     return Line(
         file=file,
         figure=figure,
-        published=published,
-        computed=computed,
-        misprint="" if status == "exact" else status,
-        definition=definition,
+        published=entry.published,
+        computed=entry.computed,
+        misprint="" if entry.status == "exact" else entry.status,
+        definition=entry.definition,
         rule=rule,
         rule_stated=stated,
-        remark=_one_line("; ".join(problems)),
     )
 
 
-def _rule_of(file: str, figure: str, body: Any, definition: str) -> tuple[Rule, bool]:  # Any: JSON
+def _rule_of(file: str, figure: str, entry: _Entry) -> tuple[Rule, bool]:
     """Return the rule of an entry and whether somebody stated it: its own, or ours, or no more than
     a metric's name.
 
     Raises:
-        InputError: It cannot be read, or there is none.
+        InputError: There is none.
     """
-    if body is not None:
-        return read_rule(body), True
-    shipped = shipped_rule(file, figure)
-    if shipped is not None:
-        return shipped, True
-    by_name = Rule(metric=figure or "?", times=100.0 if "x100" in definition else 1.0)
+    stated = entry.rule or shipped_rule(file, figure)
+    if stated is not None:
+        return stated, True
+    by_name = Rule(metric=figure or "?", times=100.0 if "x100" in entry.definition else 1.0)
     if not is_metric(by_name.name):
         raise InputError(
             f'no rule says how {figure!r} is computed; add "rule": {{"metric": ...}} to the entry'
         )
     return by_name, False
-
-
-def _read_printed(entry: Mapping[str, Any], key: str, problems: list[str]) -> Printed:  # Any: JSON
-    value = entry.get(key)
-    if value is None:
-        return None
-    numbers: list[Decimal] = []
-    for part in value if isinstance(value, list) else [value]:
-        try:
-            number = Decimal("nan" if isinstance(part, bool | float) else part)
-        except (InvalidOperation, TypeError, ValueError):
-            number = Decimal("nan")
-        if not number.is_finite() or not math.isfinite(float(number)):
-            problems.append(f"{key} is {_kind(value)}; a figure is a number, or a list of numbers")
-            return None
-        numbers.append(number)
-    return tuple(numbers) if isinstance(value, list) else numbers[0]
-
-
-def _read_text(entry: Mapping[str, Any], key: str, problems: list[str]) -> str:  # Any: JSON
-    value = entry.get(key)
-    if isinstance(value, str):
-        return _clean(value)
-    if value is not None:
-        problems.append(f"{key} is {_kind(value)}, not a text")
-    return ""
-
-
-def _kind(value: Any) -> str:  # Any: JSON
-    """Name a JSON value for a message, short ones as they stand."""
-    if isinstance(value, dict):
-        return "an object"
-    if isinstance(value, list):
-        return "a list of lists" if any(isinstance(part, list) for part in value) else "a list"
-    text = str(value) if len(str(value)) <= 40 else f"{str(value)[:40]}…"
-    return repr(text) if isinstance(value, str) else text
-
-
-def _clean(text: str) -> str:
-    # A lone surrogate can be neither printed nor a file's name.
-    return text.encode("utf-8", "replace").decode()
 
 
 def _one_line(text: str) -> str:

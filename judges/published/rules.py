@@ -23,7 +23,7 @@ from ..files.verdict_items import Aggregate
 from ..scale import OutputScale, parse_label_scale
 
 
-def _number(value: object) -> object:
+def refuse_truth(value: object) -> object:
     """Refuse what only looks like a number to Python: true is not 1 here."""
     if isinstance(value, bool):
         raise ValueError("a number is needed, not true or false")  # noqa: TRY004  # pydantic reports a ValueError
@@ -42,7 +42,7 @@ def _scale(value: object) -> object:
         raise ValueError(str(error)) from None
 
 
-Number = Annotated[float, BeforeValidator(_number), Field(allow_inf_nan=False)]
+Number = Annotated[float, BeforeValidator(refuse_truth), Field(allow_inf_nan=False)]
 Column = Annotated[str, Field(min_length=1)]
 
 
@@ -133,30 +133,15 @@ class Rule(BaseModel):
         return dict(sorted(stated.items()))
 
 
-def read_rule(body: object) -> Rule:
-    """Read a rule as an entry carries it.
-
-    Raises:
-        InputError: It is not an object, or a key is unknown, missing or of another kind.
-    """
-    if not isinstance(body, dict):
-        raise InputError('the rule is not an object such as {"metric": "f1", "threshold": 2}')
-    try:
-        return Rule.model_validate(body)
-    except ValidationError as error:
-        fault = error.errors()[0]
-        key = str(fault["loc"][0]) if fault["loc"] else ""
-        message = (
-            f"the rule's {key!r} is {fault['input']!r:.60}:"
-            f" {fault['msg'].removeprefix('Value error, ')}"
-        )
-        if fault["type"] == "extra_forbidden":
-            message = (
-                f"the rule has an unknown key {key!r}; there are {', '.join(Rule.model_fields)}"
-            )
-        elif fault["type"] == "missing":
-            message = f"the rule has no {key!r}"
-        raise InputError(message) from None
+def explain(error: ValidationError) -> str:
+    """Say in a line what is wrong with an object that was read: the key, its value, and why."""
+    fault = error.errors()[0]
+    # Where a value may be of several kinds, their names stand among the keys.
+    key = ".".join(part for part in map(str, fault["loc"]) if part.isidentifier())
+    if fault["type"] == "extra_forbidden":
+        return f"there is no key {key!r}; there are {', '.join(Rule.model_fields)}"
+    reason = fault["msg"].removeprefix("Value error, ")
+    return f"{key or 'the entry'} is {fault['input']!r:.60}: {reason}"
 
 
 def shipped_rule(file: str, figure: str) -> Rule | None:
@@ -175,8 +160,8 @@ def shipped_rules() -> Mapping[str, Mapping[str, Rule]]:
             for figure, keys in sheet["figures"].items():
                 keys = {**sheet["every"], **keys}
                 if judge is None:
-                    rules[figure.casefold()] = read_rule(keys)
+                    rules[figure.casefold()] = Rule(**keys)
                 else:
-                    rules[f"{judge}: {figure}".casefold()] = read_rule({**keys, "judge": judge})
+                    rules[f"{judge}: {figure}".casefold()] = Rule(**keys, judge=judge)
         by_file |= dict.fromkeys(sheet["files"], rules)
     return by_file
