@@ -161,7 +161,7 @@ def benchmark(
 ) -> JudgedDataset:
     """Measure the judge as it is on the open rows (training and validation)."""
     judged = judge_rows("benchmark", prompt, open_rows(parts), services, settings)
-    services.record(Benchmarked(benchmark=measure(judged, seed=settings.seed).to_json()))
+    services.record(Benchmarked(benchmark=measure(judged).to_json()))
     return judged
 
 
@@ -326,11 +326,11 @@ def measure_everything(run: RunContext, best: Survivor | None, decision: Decisio
     for judged in tables:
         if final:
             finals.append(judged.only(final))
-        by = by_column(judged, column, least=LEAST_ROWS, seed=settings.seed) if column else {}
+        by = by_column(judged, column, least=LEAST_ROWS) if column else {}
         side = MeasuredSide(
-            pooled=measure(judged, seed=settings.seed).to_json(),
+            pooled=measure(judged).to_json(),
             by={value: table.to_json() for value, table in sorted(by.items())},
-            final=measure(finals[-1], seed=settings.seed).to_json() if finals else None,
+            final=measure(finals[-1]).to_json() if finals else None,
         )
         sides.append(side)
     event = Remeasured(

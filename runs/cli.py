@@ -110,6 +110,7 @@ RETIRED = {
     "bench --aggregate": "the lowest grade of a claim decides; `--json` has each claim's verdict",
     "optimize --aggregate": "the lowest grade of a claim decides",
     "bench --gain": "the smallest change that would show is printed in any case",
+    "score --uncertain": "a rule of `score --expected` has the figures of DIRAS",
     "score --gain": "the smallest change that would show is printed in any case",
     "loss write --label-scale": "leave it out; a loss is tried on the judge's grades",
     "loss check --label-scale": "leave it out; a loss is tried on the judge's grades",

@@ -27,7 +27,6 @@ from .delta import (
     score_interval,
     share_interval,
 )
-from .diras import DIRAS_METRICS, RelevanceRows, diras
 from .estimate import Estimate, as_json
 from .headline import headline_metrics
 from .influence import cell_influence, influence, point
@@ -44,7 +43,7 @@ from .ranking import (
 )
 from .rater_agreement import Level, alpha_of_tables, krippendorff_alpha
 from .reliability_bins import reliability_bins
-from .suites import NOMINAL, ORDINAL, QUERY_WORDS, measure_diras
+from .suites import NOMINAL, ORDINAL, QUERY_WORDS
 from .table_intervals import formula_value, table_intervals, table_value
 
 __all__ = [
@@ -53,7 +52,6 @@ __all__ = [
     "BLOCK",
     "CALIBRATION_METRICS",
     "CHOICE_METRICS",
-    "DIRAS_METRICS",
     "FEW_GROUPS",
     "GRADE_METRICS",
     "LOWER_IS_BETTER",
@@ -71,7 +69,6 @@ __all__ = [
     "Level",
     "Metric",
     "Ranking",
-    "RelevanceRows",
     "alpha_of_tables",
     "as_json",
     "by_column",
@@ -85,7 +82,6 @@ __all__ = [
     "correlations",
     "count_cells",
     "denominator",
-    "diras",
     "ece",
     "ece_by_chance",
     "ece_interval",
@@ -104,7 +100,6 @@ __all__ = [
     "mean_over_rows",
     "mean_share",
     "measure",
-    "measure_diras",
     "ndcg",
     "permutation_p",
     "point",

@@ -19,7 +19,7 @@ from . import cautions
 from .estimate import Estimate, as_json
 from .headline import judge_warning
 from .intervals import count_rows
-from .suites import MeasureOptions, decision_codes, grade_codes, measure_choice, measure_ordered
+from .suites import decision_codes, grade_codes, measure_choice, measure_ordered
 from .table_intervals import table_value
 
 if TYPE_CHECKING:
@@ -119,8 +119,6 @@ def measure(
     predictions: JudgedArrays,
     *,
     at: Sequence[int] = (10,),
-    uncertain: str | None = None,
-    seed: int = 0,
 ) -> Benchmark:
     """Measure a judge against the human labels.
 
@@ -138,27 +136,16 @@ def measure(
     - correlation when scores or labels may take more than two values in order;
     - ranking when some group has several rows and an input is called a query, question or prompt,
       or the inputs are unknown: the group is the query, and its rows are ranked by probability
-      where the scale has two grades and every row has one, else by score;
-    - uncertainty and DIRAS when `uncertain` is given.
+      where the scale has two grades and every row has one, else by score.
 
     Args:
         predictions: Rows with their answers.
         at: Cut-offs of nDCG.
-        uncertain: The metadata column that says whether people found a row hard; empty, 0, false
-            and no mean they did not.
-        seed: Of what is drawn for the interval of ECE.
 
     Raises:
-        InputError: A grade is not on the shared scale, a probability is outside [0, 1], a cut-off
-            is below 1, or no row has the column.
+        InputError: A grade is not on the shared scale, a probability is outside [0, 1], or a
+            cut-off is below 1.
     """
-    if uncertain is not None:
-        require_column(predictions.dataset, uncertain)
-    options = MeasureOptions(at=tuple(at), uncertain=uncertain, seed=seed)
-    return _measure(predictions, options)
-
-
-def _measure(predictions: JudgedArrays, options: MeasureOptions) -> Benchmark:
     table = count_rows(decision_codes(predictions), predictions.weight, 4).reshape(2, 2)
     (tn, fp), (fn, tp) = table.tolist()
     if predictions.scale.kind == "choice":
@@ -166,7 +153,7 @@ def _measure(predictions: JudgedArrays, options: MeasureOptions) -> Benchmark:
         # way.
         metrics, worst_case = measure_choice(predictions), {}
     else:
-        metrics, worst_case = measure_ordered(predictions, options), _worst_case(predictions, table)
+        metrics, worst_case = measure_ordered(predictions, at), _worst_case(predictions, table)
         for name, caution in cautions.metric_cautions(predictions).items():
             if name in metrics:
                 metrics[name] = metrics[name].with_caution(caution)
@@ -209,8 +196,6 @@ def by_column(
     *,
     least: int = 1,
     at: Sequence[int] = (10,),
-    uncertain: str | None = None,
-    seed: int = 0,
 ) -> dict[str, Benchmark]:
     """Measure the judge on the rows of each value of a metadata column, values in order; None
     counts as `(none)`.
@@ -220,14 +205,10 @@ def by_column(
         column: The metadata column.
         least: Values with fewer rows than this are measured together, as `(fewer than N rows)`.
         at: As `measure`.
-        uncertain: As `measure`.
-        seed: Of what is drawn for the interval of ECE.
 
     Raises:
         InputError: No row has the column, or as `measure`.
     """
-    if uncertain is not None:
-        require_column(predictions.dataset, uncertain)
     positions = rows_by_value(predictions, column)
     together: list[int] = []
     for value, rows in list(positions.items()):
@@ -235,9 +216,8 @@ def by_column(
             together += positions.pop(value)
     if together:
         positions[f"(fewer than {least} rows)"] = sorted(together)
-    options = MeasureOptions(at=tuple(at), uncertain=uncertain, seed=seed)
     return {
-        value: _measure(predictions.only(positions[value]), options) for value in sorted(positions)
+        value: measure(predictions.only(positions[value]), at=at) for value in sorted(positions)
     }
 
 

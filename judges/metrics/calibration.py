@@ -97,8 +97,6 @@ def calibration_intervals(
     groups: IntArray | None,
     *,
     weight: IntArray | None = None,
-    resamples: int = 2000,
-    seed: int = 0,
 ) -> dict[str, tuple[float | None, Interval | None]]:
     """Return each of `CALIBRATION_METRICS` with its 95 % interval, None for what is undefined.
 
@@ -113,8 +111,6 @@ def calibration_intervals(
         probability: Of the positive label; shape (n,).
         groups: Codes 0..G-1 of rows that belong together; None where rows are independent.
         weight: How many rows each position stands for; None where each is one. Shape (n,).
-        resamples: How many errors to draw for ECE.
-        seed: Of the draws.
 
     Raises:
         InputError: A probability is outside [0, 1] or not finite.
@@ -145,7 +141,7 @@ def calibration_intervals(
         estimates[name] = value, score_interval(value, se, units)
     estimates["ece"] = (
         exact["ece"],
-        ece_interval(label, probability, groups, weight=weight, draws=resamples, seed=seed),
+        ece_interval(label, probability, groups, weight=weight),
     )
     return estimates
 

@@ -25,7 +25,6 @@ Needs = Literal[
     "probabilities",
     "scores",
     "queries",
-    "uncertain",
     "column",
 ]
 """What a metric is computed from, and the module whose function computes it.
@@ -33,8 +32,8 @@ Needs = Literal[
 `decisions`: the (2, 2) table at the threshold; `grades`: the (K, K) table of grades in order;
 `classes`: the (K, K) table of labels without order (`suites.py`, by the entry's formula).
 `probabilities`: `calibration.py`. `scores`: scores and labels as numbers, `correlation.py`.
-`queries`: rows that are ranked by query, `ranking.py`. `uncertain`: a column that marks rows people
-found hard, `diras.py`. `column`: one to average over, `macro_average.py`.
+`queries`: rows that are ranked by query, `ranking.py`. `column`: one to average over,
+`macro_average.py`.
 """
 RowKind = Literal["labelled positive", "labelled negative", "that the judge calls positive"]
 CellSet = tuple[int, ...]
@@ -314,21 +313,6 @@ METRICS: Mapping[str, Metric] = {
         range="-1..1",
         needs=("column",),
     ),
-    "uncertainty_ap": Metric(
-        what="how well low confidence points at rows that people found hard (average precision)",
-        needs=("uncertain",),
-    ),
-    "diras_binary": Metric(what="F1 of the decision, as DIRAS groups it", needs=("uncertain",)),
-    "diras_calibration": Metric(
-        what="mean of AUROC of confidence, 1 - ECE and 1 - Brier", needs=("uncertain",)
-    ),
-    "diras_ranking": Metric(
-        what="mean of nDCG and MAP over queries, by probability", needs=("uncertain",)
-    ),
-    "diras_uncertainty": Metric(
-        what="average precision of 1 - confidence on rows people found hard", needs=("uncertain",)
-    ),
-    "diras_mean": Metric(what="mean of the four DIRAS groups", needs=("uncertain",)),
     "ndcg@k": Metric(
         what="discounted gain of the first k documents over the best possible, gain the grade",
         needs=("queries",),

@@ -4,19 +4,16 @@ rankings.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
 
-from ..errors import InputError
 from ..judged_arrays import IntArray, JudgedArrays
-from ..judged_dataset import JudgedDataset
-from ..rows import QUERY_WORDS, Scalar
+from ..rows import QUERY_WORDS
 from . import agreement, calibration
 from .agreement import Formula
-from .catalog import BINARY_METRICS, CHOICE_METRICS, GRADE_METRICS, METRICS, NO_ROWS
+from .catalog import BINARY_METRICS, CHOICE_METRICS, GRADE_METRICS, METRICS
 from .correlation import correlations
 from .estimate import Estimate
 from .intervals import Cells, Interval, count_rows
@@ -25,15 +22,6 @@ from .table_intervals import formula_value, table_intervals
 
 NOMINAL: Mapping[str, Formula] = {"krippendorff_alpha": partial(alpha_of_tables, level="nominal")}
 ORDINAL: Mapping[str, Formula] = {"krippendorff_alpha": partial(alpha_of_tables, level="ordinal")}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasureOptions:
-    """What `measure` takes beside the rows; see there."""
-
-    at: tuple[int, ...] = (10,)
-    uncertain: str | None = None
-    seed: int = 0
 
 
 def measure_choice(predictions: JudgedArrays) -> dict[str, Estimate]:
@@ -67,7 +55,7 @@ def _poorest_label(predictions: JudgedArrays) -> dict[str, Estimate]:
     return {f"recall[{labels[level]}]": estimates["recall"]}
 
 
-def measure_ordered(predictions: JudgedArrays, options: MeasureOptions) -> dict[str, Estimate]:
+def measure_ordered(predictions: JudgedArrays, at: Sequence[int]) -> dict[str, Estimate]:
     """Return the metrics of labels and scores that have an order, each family where it applies; see
     `measure`.
     """
@@ -82,7 +70,7 @@ def measure_ordered(predictions: JudgedArrays, options: MeasureOptions) -> dict[
         metrics = _agreement(
             {**BINARY_METRICS, **NOMINAL}, decision_codes(predictions), 2, predictions
         )
-    metrics |= _calibration(predictions, options)
+    metrics |= _calibration(predictions)
     groups = predictions.shared_groups
     scales = predictions.scale, predictions.dataset.labels
     if any(scale.kind == "probability" or len(scale.levels) > 2 for scale in scales):
@@ -106,53 +94,8 @@ def measure_ordered(predictions: JudgedArrays, options: MeasureOptions) -> dict[
             document = np.repeat(document, predictions.weight)
         grade = predictions.label[document] - labels.low
         ranking = Ranking(query=groups[document], grade=grade, score=score[document])
-        metrics |= ranking_metrics(ranking, at=options.at, threshold=labels.threshold - labels.low)
-    if options.uncertain is not None:
-        if not isinstance(predictions, JudgedDataset):
-            raise InputError(
-                f"whether rows are marked in {options.uncertain!r} is known row by row only"
-            )
-        estimates = measure_diras(predictions, options.uncertain)
-        metrics |= {"uncertainty_ap": estimates["diras_uncertainty"], **estimates}
+        metrics |= ranking_metrics(ranking, at=tuple(at), threshold=labels.threshold - labels.low)
     return metrics
-
-
-def measure_diras(
-    predictions: JudgedDataset, uncertain: str, *, as_published: bool = False
-) -> dict[str, Estimate]:
-    """Return `DIRAS_METRICS` of the rows with a confidence; None with the reason where nothing
-    carries one.
-
-    The group is the query, and the label over the range of its scale is the relevance: labels 0,
-    0.5 and 1 are taken as they stand, 0..3 become thirds.
-
-    Args:
-        predictions: Rows with their answers.
-        uncertain: As `measure`.
-        as_published: Repeat the published table's own way of ranking; see
-            `judges/metrics/diras.py`.
-    """
-    from .diras import DIRAS_METRICS, RelevanceRows, diras
-
-    probability = predictions.probability
-    confidence = np.where(predictions.predicted, probability, 1.0 - probability)
-    confidence = np.where(np.isfinite(predictions.confidence), predictions.confidence, confidence)
-    rows = np.flatnonzero(np.isfinite(confidence))
-    if len(rows) == 0:
-        reason = "no verdict carries a confidence" if len(predictions.scored) else NO_ROWS
-        return {name: Estimate.undefined(0, reason) for name in DIRAS_METRICS}
-    hard = np.array([_is_marked(row.meta.get(uncertain)) for row in predictions.rows], np.bool_)
-    labels = predictions.dataset.labels
-    table = RelevanceRows(
-        grade=((predictions.label - labels.low) / (labels.high - labels.low))[rows],
-        relevant=predictions.positive[rows],
-        predicted=predictions.predicted[rows],
-        confidence=confidence[rows],
-        probability=predictions.probability[rows],
-        uncertain=hard[rows],
-        query=_renumbered(predictions.groups[rows]),
-    )
-    return diras(table, as_published=as_published)
 
 
 def decision_codes(predictions: JudgedArrays) -> IntArray:
@@ -220,7 +163,7 @@ def _denominator(metric: str, cells: Cells, k: int) -> int:
     return int(cells.counts[list(METRICS[metric].cells)].sum())
 
 
-def _calibration(predictions: JudgedArrays, options: MeasureOptions) -> dict[str, Estimate]:
+def _calibration(predictions: JudgedArrays) -> dict[str, Estimate]:
     rows = np.flatnonzero(np.isfinite(predictions.probability))
     if len(rows) == 0:
         return {}
@@ -229,22 +172,13 @@ def _calibration(predictions: JudgedArrays, options: MeasureOptions) -> dict[str
         groups = _renumbered(groups[rows])
     weight = None if predictions.weight is None else predictions.weight[rows]
     label, probability = predictions.positive[rows], predictions.probability[rows]
-    intervals = calibration.calibration_intervals(
-        label, probability, groups, weight=weight, seed=options.seed
-    )
+    intervals = calibration.calibration_intervals(label, probability, groups, weight=weight)
     cells = Cells(code=np.zeros(len(rows), np.int64), size=1, groups=groups, weight=weight)
     estimates = {}
     for name, (value, interval) in intervals.items():
         reason = METRICS[name].undefined if value is None else ""
         estimates[name] = estimate_of(value, reason, interval, cells)
     return estimates
-
-
-def _is_marked(value: Scalar) -> bool:
-    # A table read from CSV holds words.
-    if isinstance(value, str):
-        return value.strip().casefold() not in ("", "0", "0.0", "false", "no")
-    return bool(value)
 
 
 def _renumbered(groups: IntArray) -> IntArray:

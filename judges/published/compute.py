@@ -11,11 +11,11 @@ from ..errors import InputError
 from ..files.verdicts import load_judges
 from ..judged_dataset import FloatArray, JudgedDataset
 from ..metrics import agreement, calibration, rater_agreement
-from ..metrics.benchmark import Benchmark, measure, require_column
+from ..metrics.benchmark import Benchmark, measure
 from ..metrics.catalog import GRADE_METRICS, METRICS
 from ..metrics.estimate import Estimate
 from ..metrics.macro_average import AVERAGED, macro_means
-from ..metrics.suites import measure_diras
+from .diras import DIRAS, diras
 from .rules import Rule
 
 Value = float | tuple[int, ...]
@@ -105,8 +105,8 @@ class VerdictFile:
             table = agreement.confusion(judged.positive, judged.predicted).astype(np.float64)
             alpha = rater_agreement.alpha_of_tables(table, level="nominal")
             return _finite(name, alpha, METRICS["krippendorff_alpha"].undefined)
-        if name.endswith(AS_PUBLISHED):
-            return _as_published(rule, judged)
+        if name.removesuffix(AS_PUBLISHED) in (*DIRAS, "diras_uncertainty"):
+            return _diras(rule, judged)
         benchmark = self._benchmark(rule, judged)
         if name in benchmark.confusion and judged.scale.kind != "choice":
             return float(benchmark.confusion[name])
@@ -124,9 +124,9 @@ class VerdictFile:
         _, _, cutoff = rule.name.partition("@")
         # Python refuses to read numbers of thousands of digits.
         at = (int(cutoff),) if cutoff.isdecimal() and len(cutoff) < 6 else (10,)
-        key = (repr(rule.columns()), rule.judge, rule.uncertain, at)
+        key = (repr(rule.columns()), rule.judge, at)
         if key not in self._benchmarks:
-            self._benchmarks[key] = measure(judged, at=at, uncertain=rule.uncertain)
+            self._benchmarks[key] = measure(judged, at=at)
         return self._benchmarks[key]
 
 
@@ -151,20 +151,13 @@ def _refuse_guess(name: str, judged: JudgedDataset) -> None:
         )
 
 
-def _as_published(rule: Rule, judged: JudgedDataset) -> Value:
-    name = rule.name.removesuffix(AS_PUBLISHED)
+def _diras(rule: Rule, judged: JudgedDataset) -> Value:
     if rule.uncertain is None:
         raise InputError(
             f"{rule.name} needs 'uncertain', the column that says where people were uncertain"
         )
-    require_column(judged.dataset, rule.uncertain)
-    estimates = measure_diras(judged, rule.uncertain, as_published=True)
-    if name not in estimates:
-        raise InputError(
-            f"there is no metric {rule.metric!r}; there are"
-            f" {', '.join(n + AS_PUBLISHED for n in estimates)}"
-        )
-    return _defined(rule.name, estimates[name])
+    name = rule.name.removesuffix(AS_PUBLISHED)
+    return diras(judged, name, rule.uncertain, as_published=name != rule.name)
 
 
 def _defined(name: str, estimate: Estimate) -> float:

@@ -40,11 +40,6 @@ class ScoreOptions:
     at: tuple[int, ...] = option(
         "Output", (), "Cut-offs of nDCG [default: 10].", kind="integers", flag="--k", low=1
     )
-    uncertain: str | None = option(
-        "Verdict files",
-        None,
-        "Column that says where people were uncertain; adds the metrics of DIRAS.",
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,13 +97,7 @@ def read_stream(
     """
     if len(files) != 1 or not files[0].is_file() or files[0].stat().st_size < STREAMED:
         return None
-    if (
-        options.by
-        or options.uncertain
-        or columns.thresholds
-        or columns.score_maps
-        or not can_stream(files[0], columns)
-    ):
+    if options.by or columns.thresholds or columns.score_maps or not can_stream(files[0], columns):
         return None
     return stream_verdicts(files[0], columns)
 
@@ -122,8 +111,8 @@ def measure_one(
         shown: Those rows that may be searched for the worst slice; without them nothing is said of
             it, nor of another threshold.
     """
-    at, uncertain = options.at or (10,), options.uncertain
-    benchmark = measure(judged, at=at, uncertain=uncertain)
+    at = options.at or (10,)
+    benchmark = measure(judged, at=at)
     if not isinstance(judged, JudgedDataset):
         return Score(judged=judged, benchmark=benchmark)
     by = options.by
@@ -132,7 +121,7 @@ def measure_one(
         benchmark=benchmark,
         summary=None if shown is None else summarize(judged, benchmark.to_json(), shown=shown),
         by=by,
-        parts=by_column(judged, by, at=at, uncertain=uncertain) if by else {},
+        parts=by_column(judged, by, at=at) if by else {},
         macro=macro_means(judged, by) if by else {},
     )
 
@@ -145,10 +134,7 @@ def measure_many(
     published: Sequence[PublishedRow],
 ) -> Leaderboard:
     """Measure several judges and rank them, with published figures beside them."""
-    benchmarks = {
-        name: measure(judged, at=options.at or (10,), uncertain=options.uncertain)
-        for name, judged in judges.items()
-    }
+    benchmarks = {name: measure(judged, at=options.at or (10,)) for name, judged in judges.items()}
     return rank_judges(judges, benchmarks, metric=metric, published=published)
 
 

@@ -26,8 +26,7 @@ METRIC_ORDER = (
         "mae",
     ),
     *("krippendorff_alpha", "auroc", "average_precision", "brier", "ece"),
-    *("pearson", "spearman", "kendall_tau", "map", "ndcg@10", "ndcg_exp@10", "uncertainty_ap"),
-    *("diras_binary", "diras_calibration", "diras_ranking", "diras_uncertainty", "diras_mean"),
+    *("pearson", "spearman", "kendall_tau", "map", "ndcg@10", "ndcg_exp@10"),
 )
 Figure = Mapping[str, Any]  # Any: JSON; an estimate or a change with `low` and `high`
 

@@ -233,7 +233,6 @@ def test_a_score_map_may_be_for_one_judge(folder: Path, capsys: pytest.CaptureFi
         (("good.jsonl", "poor.jsonl", "--metric", "f11"), "'f11'"),
         (("good.jsonl", "--published", "triad.yaml"), "triad.yaml"),
         (("good.jsonl", "--expected", "e.json"), "folder"),
-        (("good.jsonl", "--uncertain", "unsure"), "'unsure'"),
         (("good.jsonl", "missing.jsonl"), "missing.jsonl"),
     ],
 )

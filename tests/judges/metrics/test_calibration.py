@@ -38,7 +38,7 @@ def test_values_equal_scikit_learns(pairs: list[tuple[bool, float]]) -> None:
     from sklearn.calibration import calibration_curve
 
     label, score = labels_and_probabilities(pairs)
-    values = calibration_intervals(label, score, None, resamples=10)
+    values = calibration_intervals(label, score, None)
     observed, stated = calibration_curve(label, score, n_bins=10)
     share = np.bincount(np.searchsorted(np.linspace(0, 1, 11)[1:-1], score), minlength=10)
     expected = {
@@ -108,7 +108,7 @@ def test_intervals_from_cells_of_neighbours_match_those_of_every_row(clustered: 
     p = rng.beta(0.7, 0.7, 2000)
     y = rng.random(2000) < p**1.3
     groups = np.arange(2000) % 150 if clustered else None
-    found = calibration_intervals(y, p, groups, resamples=1000)
+    found = calibration_intervals(y, p, groups)
     unit = np.arange(2000) if groups is None else groups
     members = [np.flatnonzero(unit == u) for u in range(unit.max() + 1)]
     draws = []
@@ -126,7 +126,7 @@ def test_intervals_from_cells_of_neighbours_match_those_of_every_row(clustered: 
 
 def test_one_class_leaves_auroc_without_a_value() -> None:
     """The metrics that exist are given, the others are None."""
-    found = calibration_intervals(np.ones(30, np.bool_), np.linspace(0, 1, 30), None, resamples=50)
+    found = calibration_intervals(np.ones(30, np.bool_), np.linspace(0, 1, 30), None)
     assert found["auroc"] == (None, None)
     assert found["brier"][0] is not None
 
