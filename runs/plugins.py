@@ -36,7 +36,6 @@ Kind = Literal[
     "stores",
     "engines",
     "data_sources",
-    "judge_readers",
     "prompt_readers",
     "model_kinds",
 ]
@@ -61,8 +60,6 @@ class Plugin:
     """By the name that `--engine` takes: `EngineKind`s."""
     data_sources: Mapping[str, str] = field(default_factory=dict[str, str])
     """By the name that `data import` takes: `Source`s."""
-    judge_readers: Mapping[str, str] = field(default_factory=dict[str, str])
-    """By the name of the tool that `judges add --from` takes: `JudgeReader`s."""
     prompt_readers: Mapping[str, str] = field(default_factory=dict[str, str])
     """By what they read, such as `source files`: `PromptReader`s of `judges add FILE`."""
     model_kinds: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -53,7 +53,7 @@ ASKED_FOR = {
     "openai",
     "tiktoken",
 }
-SCRIPTS = ("adapters", "checks", "tool_readers")
+SCRIPTS = ("adapters", "checks")
 """Folders of scripts that run in the Python that has somebody else's tool."""
 MODULES = sorted(
     path

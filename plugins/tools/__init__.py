@@ -1,1 +1,1 @@
-"""Judges that other tools ship, save and build, and prompts in code."""
+"""Judges that other tools save and build, and prompts in code."""

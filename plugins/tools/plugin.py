@@ -1,21 +1,11 @@
-"""What this plug-in brings: the judges that other tools ship or saved, and prompts in code, for
-`judges add`.
-"""
+"""What this plug-in brings to `judges add`: judges that other tools saved, and prompts in code."""
 
 from ...runs.plugins import Plugin
 
 _HERE = "judgewright.plugins.tools"
-_READERS = f"{_HERE}.readers"
 PLUGIN = Plugin(
     name="tools",
-    summary="Add the judges of DeepEval, MLflow, Ragas, TruLens and other tools.",
-    judge_readers={
-        "deepeval": f"{_READERS}:DEEPEVAL",
-        "mlflow": f"{_READERS}:MLFLOW",
-        "ragas": f"{_READERS}:RAGAS",
-        "trulens": f"{_READERS}:TRULENS",
-        "umbrela": f"{_READERS}:UMBRELA",
-    },
+    summary="Add judges that other tools saved, and prompts in code.",
     prompt_readers={
         "saved objects": f"{_HERE}.saved_objects:READER",
         "Python": f"{_HERE}.python_files:READER",

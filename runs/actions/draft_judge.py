@@ -125,7 +125,7 @@ def new_judge(
     settings = JudgeSettings(max_tokens=models.max_tokens)
     with start_run_client(workspace, "new", config, models, environment) as (_, client):
         draft = draft_judge(description, examples, scale, client, settings=settings)
-    reply, schema = reply_clause(scale, overrides=False)
+    reply, schema = reply_clause(scale)
     by = (
         "the simulated model, so by nobody who knows the matter"
         if draft.simulated

@@ -1,6 +1,4 @@
-"""`judgewright judges add`: a prompt of one's own, a judge that a tool ships, or one that a model
-drafts from words.
-"""
+"""`judgewright judges add`: a prompt of one's own, or a judge that a model drafts from words."""
 
 from __future__ import annotations
 
@@ -19,7 +17,6 @@ from ...judges.prompt import MARKED_PLACES
 from ...optimize.options import changed_options, option
 from ..config.command_options import AskOptions, ExchangeOptions
 from ..imports.add_options import AddOptions
-from ..plugins import brought, load
 from ..terminal import answer, inline, say, say_json, visible
 from .decorators import options_of, read_options, writes_workspace
 from .help import Command
@@ -27,14 +24,13 @@ from .judges_draft import DraftOptions, add_drafted, body_of, positive_of, say_n
 
 if TYPE_CHECKING:
     from ...judges import JudgePrompt, Message
-    from ..imports import ForeignJudge, JudgeReader, ModelReading, Question, Understood
+    from ..imports import ForeignJudge, ModelReading, Question, Understood
     from ..store.workspace import Workspace
 
 ADD = """\
 Example:    judgewright judges add judge.txt --as politeness --model your-model
 No model:   judgewright judges add judge.txt --labels FAIL,PASS --verdict 'last line' --criteria 'A reply passes ... the customer'
 In code:    judgewright judges add evaluate.py --string PROMPT --model your-model
-Of a tool:  judgewright judges add --from trulens groundedness --with .venvs/trulens/bin/python
 Of ours:    judgewright judges add handover
 By words:   judgewright judges add --as politeness --description "A reply is polite when it greets." --examples three.jsonl --model your-model
 """  # noqa: E501
@@ -49,15 +45,6 @@ class SourceOptions(AddOptions):
     string: str | None = _data(
         None,
         "Which prompt of a file with several is meant, by the name of its string or its keys.",
-    )
-    tool: str | None = _data(
-        None,
-        "SOURCE is a judge that this tool ships; without SOURCE, list what it ships.",
-        flag="--from",
-        choices=tuple(brought("judge_readers")),
-    )
-    interpreter: str | None = _data(
-        None, "With --from: the Python that has the tool [default: this one].", flag="--with"
     )
     check: bool = _output(False, "Show what is understood, and save nothing.")
     show_request: bool = _output(
@@ -75,7 +62,7 @@ class ReaderOptions(ExchangeOptions, AskOptions):
 
 
 OFTEN = """
---description --examples --as --field --fill --from --with --model --labels --scale
+--description --examples --as --field --fill --string --model --labels --scale
 --threshold --verdict --reply --criteria --check --out --workspace --json
 """
 """The options that `--help` shows."""
@@ -115,9 +102,7 @@ def add(
             out=options.out,
             as_json=as_json,
         )
-    elif options.tool is not None and source is None:
-        _list_shipped(options.tool, options.interpreter, as_json=as_json)
-    elif source is not None and options.tool is None and _is_export(Path(source)):
+    elif source is not None and _is_export(Path(source)):
         _add_export(Path(source), options, workspace, as_json=as_json)
     elif source is not None:
         _add_prompt(source, options, models, workspace, as_json=as_json)
@@ -136,15 +121,6 @@ def _is_export(path: Path) -> bool:
 
     beside = path.with_name(f"{path.name}.{MANIFEST_NAME}")
     return path.is_dir() or beside.is_file()
-
-
-def _list_shipped(tool: str, interpreter: str | None, *, as_json: bool) -> None:
-    names = _reader_of(tool).names(interpreter)
-    answer({"tool": tool, "names": names}, "\n".join(map(inline, names)), as_json=as_json)
-
-
-def _reader_of(tool: str) -> JudgeReader:
-    return load(brought("judge_readers")[tool])
 
 
 def _add_export(path: Path, options: SourceOptions, workspace: Workspace, *, as_json: bool) -> None:
@@ -184,10 +160,7 @@ def _add_prompt(
     )
 
     options: AddOptions = chosen
-    if chosen.tool is not None:
-        judges: Sequence[ForeignJudge] = [_reader_of(chosen.tool).read(source, chosen.interpreter)]
-    else:
-        judges = read_own_prompts(Path(source), chosen.string)
+    judges = read_own_prompts(Path(source), chosen.string)
     if chosen.show_request:
         _show_request(reading_messages(judges), as_json=as_json)
         return
@@ -213,7 +186,7 @@ def _add_prompt(
             if models.model
             else "without --model NAME, which reads it, it leaves"
         )
-        raise _open_questions(source, chosen, understood, options, by)
+        raise _open_questions(source, understood, options, by)
     if not as_json:
         _say_understood(understood, prompt)
     if chosen.check:
@@ -252,14 +225,10 @@ def _the_one(judges: Sequence[ForeignJudge], *, asking: bool) -> ForeignJudge:
 
 
 def _open_questions(
-    source: str, chosen: SourceOptions, understood: Understood, options: AddOptions, by: str
+    source: str, understood: Understood, options: AddOptions, by: str
 ) -> InputError:
     """Return the error that asks what is open, with the command in which all else is filled in."""
     command = ["judgewright judges add", quote(source)]
-    if chosen.tool:
-        command.append(f"--from {chosen.tool}")
-    if chosen.interpreter:
-        command.append(f"--with {quote(chosen.interpreter)}")
     if options.name:
         command.append(f"--as {quote(options.name)}")
     if understood.judge.string:

@@ -1,6 +1,6 @@
 from .add_options import AddOptions
 from .answer_format import reply_clause
-from .foreign_judge import ForeignJudge, JudgeReader, PromptReader, Question, foreign, several
+from .foreign_judge import ForeignJudge, PromptReader, Question, foreign, several
 from .jinja_templates import one_field, read_computed_jinja
 from .messages import ROLES, read_messages
 from .model_reading import NO_READING, ModelReading, ask_for_reading, reading_messages
@@ -24,7 +24,6 @@ __all__ = [
     "ROLES",
     "AddOptions",
     "ForeignJudge",
-    "JudgeReader",
     "ModelReading",
     "Parts",
     "PromptReader",

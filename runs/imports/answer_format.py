@@ -14,7 +14,6 @@ from ...judges import OutputScale
 def reply_clause(
     scale: OutputScale,
     *,
-    overrides: bool = True,
     reasons: Sequence[str] = ("reason",),
     score: str = "score",
 ) -> tuple[str, Mapping[str, str]]:
@@ -22,7 +21,6 @@ def reply_clause(
 
     Args:
         scale: What the verdict may be.
-        overrides: Whether words before it ask for another form of answer.
         reasons: The fields for the reason; texts, each with its own name.
         score: The field for the verdict.
     """
@@ -32,7 +30,7 @@ def reply_clause(
     labels = ", ".join(f'"{label}"' for label in scale.labels or ("no", "yes"))
     for name, text in {"low": str(scale.low), "high": str(scale.high), "labels": labels}.items():
         value = value.replace(f"<{name}>", text)
-    clause = clauses["clause" if overrides else "added"]
+    clause = clauses["clause"]
     texts = "\n".join(clauses["text"].strip().replace("<reason>", reason) for reason in reasons)
     for name, text in {"value": value, "texts": texts, "score": score}.items():
         clause = clause.replace(f"<{name}>", text)

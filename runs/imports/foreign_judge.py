@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ...judges import InputError, OutputScale
 from ..exports.template_parts import Field, TemplateMessage
@@ -32,12 +32,8 @@ class ForeignJudge:
     """Where the verdict stands in its reply of plain text, where the tool fixes it."""
     asks_beside: bool = False
     """Whether the tool asks for the answer in words that are not among its messages."""
-    unreadable: str = ""
-    """Why its own reply is not one verdict; a clause of ours is then added."""
     fills: Mapping[str, str] = field(default_factory=dict)
     """Fields that are no row's, and the text that stands for each unless the user gives another."""
-    needs: Mapping[str, str] = field(default_factory=dict)
-    """Fields that are no row's and that the user has to fill, and why."""
     criteria: str = ""
     """The words that are its criteria, where the tool keeps them apart."""
     notes: tuple[str, ...] = ()
@@ -74,18 +70,6 @@ class PromptReader:
     """Given a file, its text and the name of the one prompt to take, returns the prompts; none
     where they are not for it to read.
     """
-
-
-class JudgeReader(Protocol):
-    """Reads the judges that an installed tool ships; a plug-in brings it."""
-
-    def names(self, interpreter: str | None) -> list[str]:
-        """Return the names of the judges, by the Python that has the tool, or by ours."""
-        ...
-
-    def read(self, name: str, interpreter: str | None) -> ForeignJudge:
-        """Return one of them."""
-        ...
 
 
 def foreign(

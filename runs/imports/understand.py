@@ -112,7 +112,9 @@ def understand(
         layout = _layout(text, span, row, field_names)
         notes += layout.notes
         if form.clause:
-            notes.append(_on_clause(judge))
+            notes.append(
+                "It does not say how to answer: a sentence of Judgewright's at its end does."
+            )
         notes.append("Judgewright adds a notice that fenced text is data, and fences round fields.")
         clause = "\n\n".join(part for part in (layout.reply, form.clause) if part)
         prompt = JudgePrompt(
@@ -173,9 +175,6 @@ def _filled(
         if name not in present:
             fields = ", ".join(sorted(present))
             raise InputError(f"there is no field {name!r} to fill", hint=f"its fields: {fields}")
-    for name, reason in judge.needs.items():
-        if name in present and name not in options.fills:
-            raise InputError(reason, hint=f"give it with --fill {name}=TEXT or --fill {name}=@FILE")
     fills = {n: text for n, text in {**judge.fills, **options.fills}.items() if n in present}
     for name, text in fills.items():
         content = f"the same {len(text):,} characters" if text.strip() else "left empty"
@@ -291,7 +290,7 @@ def _reply_form(
                 f" of a text say --verdict '{verdict}: ...'",
             )
         return ReplyForm(schema=_schema(fields or (verdict,), verdict, reading.confidence))
-    if judge.unreadable or judge.asks_beside or reading.unsaid:
+    if judge.asks_beside or reading.unsaid:
         if scale is None:
             return None
         schema = judge.reply_schema or {}
@@ -299,8 +298,7 @@ def _reply_form(
             schema = _schema(reading.reply_fields, reading.verdict, reading.confidence)
         texts = [name for name, kind in schema.items() if kind == "text"] or ["reason"]
         score = next((name for name, kind in schema.items() if kind == "score"), "score")
-        overrides = bool(judge.unreadable)
-        clause, added = reply_clause(scale, overrides=overrides, reasons=texts, score=score)
+        clause, added = reply_clause(scale, reasons=texts, score=score)
         return ReplyForm(schema=dict(added), clause=clause)
     if judge.reply_schema or judge.reply_mark:
         return ReplyForm(schema=dict(judge.reply_schema or {}), mark=judge.reply_mark)
@@ -327,12 +325,6 @@ def _schema(fields: Sequence[str], verdict: str, confidence: str) -> dict[str, s
     return {name: kinds.get(name, "text") for name in fields}
 
 
-def _on_clause(judge: ForeignJudge) -> str:
-    if judge.unreadable:
-        return f"Reply clause replaced: {judge.unreadable}; a clause of ours overrides its words."
-    return "It does not say how to answer: a sentence of Judgewright's at its end does."
-
-
 def _criteria(
     text: str,
     judge: ForeignJudge,
@@ -341,8 +333,7 @@ def _criteria(
     questions: list[Question],
 ) -> Span | None:
     """Return where the criteria stand, as the person, the tool or the model says."""
-    needed = next((options.fills[name] for name in judge.needs if name in options.fills), "")
-    stated = (needed or judge.criteria).strip()
+    stated = judge.criteria.strip()
     if options.criteria is not None:
         span = _span_of(text, options.criteria)
         if span is None:

@@ -13,12 +13,6 @@ from pathlib import Path
 
 from judgewright.runs.exports import TARGETS, Target
 
-UMBRELA = replace(
-    TARGETS["yaml"], name="umbrela", tool="UMBRELA", requires=("--no-deps", "umbrela==0.0.7")
-)
-"""Nothing is exported to it; its prompt file is imported, and what the package depends on is not
-needed for that.
-"""
 PHOENIX = replace(
     TARGETS["phoenix"],
     name="phoenix-server",
@@ -42,7 +36,7 @@ DECISIONS = replace(
     requires=("openai==3.57.0", "typesafe-sdk==0.7.5"),
 )
 """What the served decision models are held against; openai's is another version than ours."""
-BESIDE = {tool.name: tool for tool in (UMBRELA, PHOENIX, SLICES, DECISIONS)}
+BESIDE = {tool.name: tool for tool in (PHOENIX, SLICES, DECISIONS)}
 ENVIRONMENTS = Path(__file__).resolve().parents[3] / ".verify"
 
 

@@ -177,7 +177,7 @@ def test_options_say_where_the_verdict_stands(run) -> None:
         (("expected.yaml",), "none of its keys holds a prompt"),
         (("16_hundred.txt", "--field", "claim"), "THEIRS=OURS"),
         (("16_hundred.txt", "--fill", "claim=@nowhere.txt"), "--fill cannot read 'nowhere.txt'"),
-        (("16_hundred.txt", "--from", "langchain"), "langchain"),
+        (("16_hundred.txt", "--from", "langchain"), "was removed"),
     ],
 )
 def test_what_cannot_be_added_says_why(args: tuple[str, ...], reason: str, run) -> None:

@@ -115,7 +115,7 @@ def test_without_a_model_nothing_of_the_words_is_guessed(tmp_path: Path) -> None
             asked = {question.option for question in found.questions}
             if not judge.scale:
                 assert asked & {"scale", "labels"}, name
-            if not judge.reply_schema and not judge.unreadable:
+            if not judge.reply_schema:
                 assert "verdict" in asked, name
             if not judge.criteria:
                 assert "criteria" in asked, name
