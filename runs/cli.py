@@ -119,6 +119,7 @@ RETIRED = {
         f"models test {name}": "type `bench JUDGE ROWS --limit 20 --model NAME`"
         for name in ("--rows", "--judge", "--limit", "--max-tokens")
     },
+    "slices --audit": "`--rows SLICE --errors` shows its errors; `score --audit` lists all",
     "demo --open": "type `judgewright review --workspace demo --open`",
     "runs show --format jsonl": "type `runs show RUN --json`, or `runs show RUN --flips --json`",
 }

@@ -1,4 +1,3 @@
-from .audit import SliceAudit, apply_marks, audit_slice
 from .by_rate import find_by_rate
 from .candidates import Rows
 from .column import MAX_VALUES, encode, readable_edges
@@ -44,10 +43,7 @@ __all__ = [
     "Regression",
     "Rows",
     "SavedSlice",
-    "SliceAudit",
     "SliceReport",
-    "apply_marks",
-    "audit_slice",
     "bins_reason",
     "compare",
     "confused_pairs",

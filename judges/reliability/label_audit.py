@@ -205,12 +205,6 @@ def likely_label_errors(
     )
 
 
-def disagreements(predictions: JudgedDataset) -> tuple[Suspect, ...]:
-    """Return every row whose label the judge contradicts, the most confident first."""
-    suspects = _suspects(predictions, _votes(predictions, ()))
-    return tuple(sorted(suspects, key=lambda suspect: -suspect.strength))
-
-
 def write_audit(audit: LabelAudit, path: Path) -> None:
     """Write the suspects as JSONL, one line each, for a person to fill in `mark` and, on grades,
     `right_label`.

@@ -169,9 +169,9 @@ def run_bench(
         seal_first(workspace, dataset, source and Path(source.data))
     read = read_open(workspace, dataset, sealed=sealed or show_all)
     if options.out is not None and not show_all:
-        seal = seal_of(workspace, read.dataset, by="bench")
+        hidden = seal_of(workspace, read.dataset, by="bench")
         instead = "without --out the figures alone are given"
-        require_shown(seal, name=dataset.name, instead=instead)
+        require_shown(hidden, name=dataset.name, instead=instead)
     first_said = read.notes or cost_of_measuring(
         workspace, dataset, f"{prompt.name}@{prompt.version}"
     )

@@ -1,8 +1,7 @@
-"""Find the slices of a run or a verdict file, look closer at one, mark its errors, and save it."""
+"""Find the slices of a run or a verdict file, look closer at one, and save it."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -10,21 +9,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...judges import InputError, JudgedDataset, write_beside
+from ...judges import InputError, JudgedDataset
 from ...judges.files import VerdictColumns, group_by_text, with_audited_labels
-from ...judges.reliability import Finding, read_audit
 from ...optimize import choose_target
 from ...optimize.losses import ClassNames
 from ...optimize.options import option
 from ...slices import (
     FoundSlice,
     Predicate,
-    SliceAudit,
     SliceReport,
     find_confusions,
     find_slices,
 )
-from ...slices.effect import Direction
 from ...slices.inspect_slice import MeasuredSlice
 from ...slices.saved import SavedSlice, read_slice, save_slice
 from ...slices.significance import MIN_GROUPS
@@ -210,14 +206,13 @@ def _reads_texts(judged: JudgedDataset, options: Search) -> bool:
 
 def named_slice(
     judged: JudgedDataset, options: Search, text: str, saved: Mapping[str, str]
-) -> tuple[Predicate, Direction | None]:
+) -> Predicate:
     """Return the slice that a number of the table, a saved slice's name or path, or a predicate
-    stands for, and the direction of the errors of one in the table.
+    stands for.
     """
     if not text.strip().isdecimal():
-        return read_slice(text, saved), None
-    chosen = numbered(search(judged, options), int(text))
-    return chosen.predicate, chosen.direction
+        return read_slice(text, saved)
+    return numbered(search(judged, options), int(text)).predicate
 
 
 def numbered(report: SliceReport, number: int) -> FoundSlice:
@@ -232,15 +227,6 @@ def numbered(report: SliceReport, number: int) -> FoundSlice:
             f"there is no slice number {number}; {numbers}", hint="or write the slice out"
         )
     return report.slices[number - 1]
-
-
-def read_marks(judged: JudgedDataset, audit: SliceAudit, path: Path) -> dict[str, Finding]:
-    """Return the marks of a file; where there is none, write the errors there to be marked."""
-    if path.exists():
-        return read_audit(path, labels=judged.dataset.labels)
-    lines = (json.dumps(one.to_json(), ensure_ascii=False) for one in audit.errors.suspects)
-    write_beside(path, "".join(f"{line}\n" for line in lines))
-    return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

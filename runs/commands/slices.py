@@ -5,20 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
 from ...judges import InputError, JudgedDataset
 from ...optimize.options import changed_options, option, spelling
-from ...slices import SliceAudit, apply_marks, audit_slice
 from ...slices.inspect_slice import MeasuredSlice, list_rows, measure_slice
 from ...slices.saved import read_slice
 from ..actions.find_slices import (
     Search,
     named_slice,
     read_judged,
-    read_marks,
     require_decisions,
     save,
     save_found,
@@ -67,10 +64,6 @@ class LookOptions:
     limit: int | None = _slices(
         None, "With --rows: so many at most [default: 10].", kind="integer", low=1
     )
-    audit: str | None = _slices(
-        None, "Mark the twenty most telling errors of a slice, or read the marks.", metavar="SLICE"
-    )
-    marks: Path | None = _output(None, "With --audit: the file of marks.", kind="out")
     save: str | None = _output(
         None,
         "Save the slice to optimize on, or number N, or that of --where.",
@@ -85,7 +78,7 @@ class LookOptions:
         Raises:
             InputError: Two ask for different things, or one is for another that is not given.
         """
-        chosen = [name for name in ("where", "rows", "audit") if getattr(self, name) is not None]
+        chosen = [name for name in ("where", "rows") if getattr(self, name) is not None]
         if len(chosen) > 1:
             raise InputError(
                 f"--{chosen[0]} and --{chosen[1]} ask for different things", hint="give one of them"
@@ -100,7 +93,7 @@ class LookOptions:
 
 OFTEN = """
 --metric --columns --text --label --score --threshold --group --where --rows
---errors --limit --audit --save --plot --workspace --json
+--errors --limit --save --plot --workspace --json
 """
 """The options that `--help` shows."""
 
@@ -128,7 +121,7 @@ def slices(
     as 'dataset = ragtruth and source_words in [150, 400)'.
     """
     look.require_sense()
-    if sealed and (look.rows or look.audit):
+    if sealed and look.rows:
         raise InputError(
             "--sealed shows no single row",
             hint="--all opens them, and they are no holdout any more",
@@ -143,21 +136,14 @@ def slices(
         audited=corrected.audited,
     )
     saved = saved_slices(workspace)
-    for name in ("where", "audit"):
-        if getattr(look, name) is not None:
-            require_decisions(judged, f"--{name}")
     if look.where is not None:
+        require_decisions(judged, "--where")
         measured = measure_slice(
             judged, read_slice(look.where, saved), metric=searched_metric(judged, options)
         )
         _say_measured(measured, judged, look, as_json=as_json)
-    elif look.audit is not None:
-        predicate, direction = named_slice(judged, options, look.audit, saved)
-        metric = searched_metric(judged, options)
-        audit = audit_slice(judged, predicate, metric=metric, direction=direction)
-        _say_audit(judged, audit, look.marks or Path("marks.jsonl"), as_json=as_json)
     elif look.rows is not None:
-        predicate, _ = named_slice(judged, options, look.rows, saved)
+        predicate = named_slice(judged, options, look.rows, saved)
         rows = list_rows(judged, predicate, errors_only=look.errors, limit=look.limit or 10)
         say_json(rows.to_json()) if as_json else say_rows(rows)
     else:
@@ -202,32 +188,3 @@ def _say_measured(
                 "simulated": judged.simulated,
             }
         )
-
-
-def _say_audit(judged: JudgedDataset, audit: SliceAudit, path: Path, *, as_json: bool) -> None:
-    """Print the audit, and the slice's metric with the audited labels once there are marks."""
-    marks = read_marks(judged, audit, path)
-    after = apply_marks(judged, audit, marks) if marks else None
-    if as_json:
-        body: dict[str, Any] = {  # Any: JSON
-            "predicate": str(audit.predicate),
-            "metric": audit.metric,
-            "direction": audit.direction,
-            "value": audit.value.to_json(),
-            "rest": audit.rest.to_json(),
-            "needed": audit.needed,
-            "errors": [s.to_json() for s in audit.errors.suspects],
-            "path": str(path),
-        }
-        if after is not None:
-            body |= {"marks": dict(after.marks), "audited": after.after.to_json()}
-        say_json(body)
-        return
-    say(f"{audit.predicate}: {audit.describe()}")
-    if after is None:
-        say(
-            f"{len(audit.errors.suspects)} errors written to {path}: mark them, and run the same"
-            " command again"
-        )
-    else:
-        say(after.describe())

@@ -140,7 +140,7 @@ def split(folder: Path, say: Say) -> set[str]:
 
 
 def test_single_rows_of_a_split_file_are_shown_from_open_rows(split: set[str], say: Say) -> None:
-    """In slices and their rows, audits, label errors, and the verdicts that bench writes; figures
+    """In slices and their rows, label errors, and the verdicts that bench writes; figures
     are of all rows.
     """
     told = json.loads(
@@ -150,10 +150,6 @@ def test_single_rows_of_a_split_file_are_shown_from_open_rows(split: set[str], s
         )
     )
     assert {row["id"] for row in told["rows"]} == split
-    say(
-        *shlex.split("slices verdicts.jsonl --audit 'metadata.statement_words >= 10'"),
-        *shlex.split("--marks marks.jsonl"),
-    )
     say("score", "verdicts.jsonl", "--audit", "suspects.jsonl")
     out = say(
         "bench",
@@ -165,7 +161,7 @@ def test_single_rows_of_a_split_file_are_shown_from_open_rows(split: set[str], s
     rows = len(Path("rows.jsonl").read_text(encoding="utf-8").splitlines())
     assert f"{rows - len(split)} of the {rows} rows are sealed to run" in out
     assert f"{rows} rows scored" in out
-    for name in ("marks.jsonl", "suspects.jsonl", "own.jsonl", "again.jsonl"):
+    for name in ("suspects.jsonl", "own.jsonl", "again.jsonl"):
         lines = [json.loads(line) for line in Path(name).read_text(encoding="utf-8").splitlines()]
         ids = {str(line.get("id", line.get("row"))) for line in lines}
         assert ids, name

@@ -12,7 +12,6 @@ import yaml
 from judgewright.judges import load_verdicts, split_dataset
 from judgewright.optimize import open_rows
 from judgewright.runs.actions import read_optimization
-from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.reports import WIDTH
 from judgewright.runs.store import Workspace
@@ -261,39 +260,3 @@ def test_a_run_shows_its_open_rows_only(tmp_path: Path, capsys: pytest.CaptureFi
     assert "holdout and final stay sealed" in out
     assert run(name, "--workspace", place, "--threshold", "0") == 2
     assert "--threshold says how a verdict file is read" in capsys.readouterr().err
-
-
-def test_a_slice_is_audited_through_a_file_of_marks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Its most telling errors are written once; marked as wrong labels, they raise the slice's
-    metric.
-    """
-    monkeypatch.chdir(tmp_path)
-    lines = []
-    for i in range(400):
-        inside, label = i % 4 == 0, int(i % 8 < 4)
-        verdict = 1 if inside else label
-        body = {"id": f"r{i}", "label": label, "score": verdict, "group_id": f"g{i // 2}"}
-        lines.append(json.dumps(body | {"metadata": {"kind": "a" if inside else "b"}}))
-    Path("v.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    command = [
-        *shlex.split("slices v.jsonl --audit 'metadata.kind = a' --marks marks.jsonl --json")
-    ]
-    main(command)
-    first = json.loads(capsys.readouterr().out)
-    assert len(first["errors"]) == 20
-    assert first["value"]["value"] == pytest.approx(0.5)
-    marked = [
-        json.loads(line) | {"mark": "wrong label"}
-        for line in Path("marks.jsonl").read_text().splitlines()
-    ]
-    Path("marks.jsonl").write_text(
-        "".join(json.dumps(line) + "\n" for line in marked), encoding="utf-8"
-    )
-    main(command)
-    again = json.loads(capsys.readouterr().out)
-    assert again["marks"]["wrong label"] == 20
-    assert again["audited"]["value"] == pytest.approx(0.7)
-    main(command[:-1])
-    assert "would have to be wrong labels" in capsys.readouterr().out

@@ -7,7 +7,6 @@ import pytest
 
 from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Verdict
 from judgewright.slices import (
-    audit_slice,
     find_slices,
     measure_slice,
     parse_predicate,
@@ -73,12 +72,3 @@ def test_a_measured_slice_as_a_frame_has_both_sides() -> None:
     assert frame.n.tolist() == [measured.value.n, measured.rest.n]
     assert "chosen by hand" in measured._repr_html_()
     assert len(repr(measured)) < 200
-
-
-def test_an_audit_as_a_frame_lists_the_errors_to_mark() -> None:
-    """Ids in the order to look at; the sentence about the gap is shown; texts of rows are inert."""
-    audit = audit_slice(table(0.5), parse_predicate("kind = plain"), metric="precision", limit=6)
-    assert audit.to_frame().id.tolist() == [suspect.row.id for suspect in audit.errors.suspects]
-    assert audit.describe() in audit._repr_html_()
-    assert TAG not in audit._repr_html_()
-    assert TAG not in repr(audit)
