@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from ..judges import Row
-from ..judges.files import find_suspicions
 from ..judges.retrieval import words as split_words
 from ..judges.rows import Scalar
 
@@ -106,7 +105,6 @@ ALONE: Mapping[str, Callable[[_Text], Scalar]] = {
     "words": lambda text: len(text.words),
     "has_number": lambda text: bool(text.numbers),
     "lines": lambda text: len(text.text.splitlines()),
-    "damaged": lambda text: bool(find_suspicions(text.text)),
     "characters": lambda text: len(text.text),
 }
 """Features of one field."""

@@ -27,7 +27,6 @@ from .reading import load_as_said, load_dataset
 from .records import Cell, parquet_sizes, read_objects, read_records
 from .rows_in_memory import RowsInMemory, RowSource, kind_of, name_of, rows_in_memory, unit_of
 from .small_file import read_small, read_small_text
-from .suspicious import SUSPICIONS, find_suspicions
 from .verdict_columns import GROUP_COLUMNS, RATIONALE, VerdictColumns
 from .verdict_items import Aggregate
 from .verdict_scale import GradeMap, infer_scale, parse_grade_map, words_for
@@ -41,7 +40,6 @@ __all__ = [
     "NO_GROUP",
     "RATIONALE",
     "STREAMED",
-    "SUSPICIONS",
     "WORDS",
     "Aggregate",
     "Cell",
@@ -64,7 +62,6 @@ __all__ = [
     "can_stream",
     "check_rows",
     "count_row_tokens",
-    "find_suspicions",
     "group_by_text",
     "guess_columns",
     "guess_label",

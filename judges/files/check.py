@@ -13,13 +13,12 @@ from ..duplicates import Clusters, TextCodes, join_near_duplicates
 from ..judge import JudgeSettings
 from ..rows import Row
 from .check_tokens import TokenSummary
-from .suspicious import SUSPICIONS, find_suspicions
 
 _SHOWN = 5
 _FAR_LONGER = 10_000
 _OVERSIZED = JudgeSettings().max_chars
 _COMPARED = 1_000_000
-"""Characters of a text that are compared with others and searched; one so long is never sent."""
+"""Characters of a text that are compared with others; one so long is never sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +91,6 @@ KINDS: Mapping[str, str] = {
     "empty_inputs": "an input is empty or missing",
     "far_longer": f"over {_FAR_LONGER:,} characters and ten times as long as 95 % of the rows",
     "oversized": f"over {_OVERSIZED:,} characters: not sent, unscored",
-    **SUSPICIONS,
 }
 """Every kind of sighting, with a phrase for people."""
 
@@ -103,7 +101,6 @@ def check_rows(
     name: str,
     group_column: str | None,
     guessed: str | None = None,
-    scan_all: bool = False,
     leaks: Mapping[str, str] | None = None,
     notes: Iterable[str] = (),
     progress: Callable[[int, int], None] = lambda done, total: None,
@@ -115,25 +112,19 @@ def check_rows(
         name: Stands in the report.
         group_column: The column their groups came from.
         guessed: The input that makes the groups where no column does.
-        scan_all: Whether to look for damaged text in the other columns as well.
         leaks: Columns that give the label away.
         notes: What was assumed while reading.
-        progress: Called with how many of how many texts have been looked at; each row counts twice.
+        progress: Called with how many of how many rows have been compared.
     """
     compared = [_beginning(row) for row in rows]
     n_cut = sum(cut is not row for cut, row in zip(compared, rows, strict=True))
     if n_cut:
-        note = (
-            f"of a text in {n_cut:,} rows only the first {_COMPARED:,} characters were compared and"
-            " searched"
-        )
+        note = f"of a text in {n_cut:,} rows only the first {_COMPARED:,} characters were compared"
         notes = (*notes, note)
-    total = 2 * len(rows)
-    together, alike = _cluster(compared, lambda done: progress(done, total))
+    together, alike = _cluster(compared, lambda done: progress(done, len(rows)))
     seen = _Sightings(rows)
     _look_at_twins(seen, compared, together, alike)
     _look_at_sizes(seen, rows)
-    _look_at_texts(seen, compared, scan_all, lambda done: progress(len(rows) + done, total))
     labels = Counter(row.label for row in rows if row.label is not None)
     return DataReport(
         name=name,
@@ -280,21 +271,3 @@ def _look_at_sizes(seen: _Sightings, rows: Sequence[Row]) -> None:
     far = max(_FAR_LONGER, 10 * float(np.quantile(sizes, 0.95)))
     seen.add("far_longer", np.flatnonzero(sizes > far).tolist())
     seen.add("oversized", np.flatnonzero(sizes > _OVERSIZED).tolist())
-
-
-def _look_at_texts(
-    seen: _Sightings, rows: Sequence[Row], scan_all: bool, done: Callable[[int], None]
-) -> None:
-    """Find damaged text; a text that occurs in many rows is looked at once."""
-    for kind in SUSPICIONS:
-        seen.add(kind, ())
-    kinds_of: dict[str, tuple[str, ...]] = {}
-    for i, row in enumerate(rows):
-        for column, text in (*row.inputs.items(), *(row.meta.items() if scan_all else ())):
-            if not isinstance(text, str):
-                continue
-            if text not in kinds_of:
-                kinds_of[text] = find_suspicions(text)
-            for kind in kinds_of[text]:
-                seen.add(kind, [i], column)
-        done(i + 1)

@@ -107,67 +107,33 @@ class Leaderboard:
         """
         import pandas as pd
 
-        lines: list[dict[str, object]] = [
-            {
-                "rank": entry.rank,
-                "judge": entry.name,
-                "metric": self.metric,
-                **asdict(entry.figure),
-                "groups": entry.benchmark.groups,
-                "coverage": entry.benchmark.coverage,
-                "simulated": entry.benchmark.simulated,
-                "published": False,
-            }
-            for entry in self.entries
-        ]
+        lines: list[dict[str, object]] = []
+        metric = {"metric": self.metric}
+        for entry in self.entries:
+            one = entry.benchmark
+            line = {"rank": entry.rank, "judge": entry.name, **metric, **asdict(entry.figure)}
+            line |= {"groups": one.groups, "coverage": one.coverage}
+            lines.append({**line, "simulated": one.simulated, "published": False})
         for row in self.published:
-            if self.metric not in row.metrics:
-                continue
-            lines.append(
-                {
-                    "judge": row.evaluator,
-                    "metric": self.metric,
-                    "value": float(row.metrics[self.metric]),
-                    "reason": f"printed by others: {row.data}",
-                    "simulated": False,
-                    "published": True,
-                }
-            )
-        columns = (
-            "rank",
-            "judge",
-            "metric",
-            "value",
-            "low",
-            "high",
-            "n",
-            "reason",
-            "groups",
-            "coverage",
-        )
+            if self.metric in row.metrics:
+                value, reason = row.metrics[self.metric], f"printed by others: {row.data}"
+                line = {"judge": row.evaluator, **metric, "value": float(value), "reason": reason}
+                lines.append({**line, "simulated": False, "published": True})
+        columns = ["rank", "judge", "metric", "value", "low", "high", "n", "reason", "groups"]
         # Published figures lack these numbers; without a nullable type pandas would turn all of
         # them into floats.
         nullable = {"rank": "Int64", "n": "Int64", "groups": "Int64"}
-        return pd.DataFrame(lines, columns=[*columns, "simulated", "published"]).astype(nullable)
+        return pd.DataFrame(lines, columns=[*columns, "coverage", "simulated", "published"]).astype(
+            nullable
+        )
 
     def pairs_to_frame(self) -> pd.DataFrame:
         """Return one line for each two judges: the paired difference with its interval, p and n."""
         import pandas as pd
 
-        columns = (
-            "first",
-            "second",
-            "first_value",
-            "second_value",
-            "difference",
-            "low",
-            "high",
-            "p",
-            "p_holm",
-        )
-        return pd.DataFrame(
-            [pair.to_json() for pair in self.pairs], columns=[*columns, "n", "groups"]
-        )
+        columns = ["first", "second", "first_value", "second_value", "difference", "low", "high"]
+        columns += ["p", "p_holm", "n", "groups"]
+        return pd.DataFrame([pair.to_json() for pair in self.pairs], columns=columns)
 
     def to_json(self) -> dict[str, object]:
         """Return the object that `score --json` prints for several judges."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -38,7 +38,9 @@ __all__ = (
     "read_audit",
 )  # what the face takes from here, beside what is written here
 
-Verdicts = tuple[Verdict, ...]
+
+_OF_AUDITORS = ("mark", "right_label", "comment", "inputs")
+"""Of a line what an auditor fills in, and the texts, which are columns of their own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,15 +51,8 @@ class Suspect:
     labelled: bool
     """Whether people call the row positive."""
     verdict: Verdict
-    """Of the first judge."""
-    against: int
-    """Judges that contradict the label."""
-    judges: int
-    """Judges that answered the row."""
     confidence: float | None
-    """Of the first judge in the class that people did not choose; None where it gave no
-    probability.
-    """
+    """Of the judge in the class that people did not choose; None where it gave no probability."""
     strength: float
     """The confidence, or without one the distance of the grades as a share of the scale; 0..1."""
     confident: bool
@@ -78,8 +73,6 @@ class Suspect:
             "score": self.verdict.score,
             "confidence": self.confidence,
             "confident": self.confident,
-            "against": self.against,
-            "judges": self.judges,
             "rationale": (
                 self.verdict.rationale.encode(errors="replace").decode()
             ),  # a reply may hold half a letter
@@ -97,7 +90,7 @@ class LabelAudit:
     found: int
     """Suspects before the cut."""
     n: int
-    """Rows with a label and a verdict of the first judge."""
+    """Rows with a label and a verdict."""
     at_most: Estimate
     """Share of the n labels that would be wrong if every contradicted label were."""
     confident: Estimate | None
@@ -114,36 +107,19 @@ class LabelAudit:
         return html_table(self.to_frame(), title=repr(self), notes=self.notes)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one line a suspect, the most likely first; see `suspects_to_frame`."""
-        return suspects_to_frame(self.suspects)
+        """Return one line a suspect, the most likely first: both sides, how sure the judge is and
+        why, then the row's inputs.
+        """
+        import pandas as pd
 
-
-def suspects_to_frame(suspects: Sequence[Suspect]) -> pd.DataFrame:
-    """Return one line a suspect: both sides, how sure the judge is and why, then the row's
-    inputs.
-    """
-    import pandas as pd
-
-    columns = (
-        "id",
-        "group",
-        "label",
-        "labelled",
-        "verdict",
-        "score",
-        "confidence",
-        "confident",
-        "against",
-        "judges",
-    )
-    lines = []
-    for suspect in suspects:
-        body = suspect.to_json()
-        # Twice: first in order, then again, so that an input of the same name does not replace a
-        # column.
-        own = {name: body[name] for name in (*columns, "rationale")}
-        lines.append({**own, **suspect.row.inputs, **own})
-    return pd.DataFrame(lines)
+        lines = []
+        for suspect in self.suspects:
+            body = suspect.to_json()
+            own = {name: body[name] for name in body if name not in _OF_AUDITORS}
+            # Twice: first in order, then again, so that an input of the same name does not replace
+            # a column.
+            lines.append({**own, **suspect.row.inputs, **own})
+        return pd.DataFrame(lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,29 +133,20 @@ class Remeasured:
     notes: tuple[str, ...]
 
 
-def likely_label_errors(
-    predictions: JudgedDataset, *others: JudgedDataset, limit: int = 20
-) -> LabelAudit:
+def likely_label_errors(predictions: JudgedDataset, *, limit: int = 20) -> LabelAudit:
     """List the rows whose label the judge contradicts, the likeliest label error first.
 
-    A majority of judges against the label comes first, then contradictions in which the judge is as
-    sure of the other class as it is, on average, on rows that people put there: the per-class
-    threshold of confident learning (Northcutt, Jiang and Chuang 2021). Within these the order is
-    that of confidence, or of the distance between the grades where there is no confidence.
+    Contradictions come first in which the judge is as sure of the other class as it is, on average,
+    on rows that people put there: the per-class threshold of confident learning (Northcutt, Jiang
+    and Chuang 2021). Within these the order is that of confidence, or of the distance between the
+    grades where there is no confidence.
 
     Args:
         predictions: The judge, with the labels.
-        others: Further judges of the same rows; their labels do not count.
         limit: How many to list.
-
-    Raises:
-        InputError: The tables are not of the same rows.
     """
-    suspects = _suspects(predictions, _votes(predictions, others))
-    # A majority against the label first, then the confident ones, then the strongest.
-    listed = sorted(
-        suspects, key=lambda s: (2 * s.against <= s.judges, not s.confident, -s.strength)
-    )
+    suspects = _suspects(predictions)
+    listed = sorted(suspects, key=lambda suspect: (not suspect.confident, -suspect.strength))
     at_most = _share_of(predictions, {s.row.id for s in suspects})
     confident = None
     has_probability = bool(np.isfinite(predictions.probability).any())
@@ -188,12 +155,11 @@ def likely_label_errors(
     n = len(predictions.rows)
     notes = [
         f"{len(suspects):,} of {n:,} labels are contradicted: if every one of them were wrong, the"
-        f" share of wrong labels would be {at_most}; labels that the judges share are not counted"
+        f" share of wrong labels would be {at_most}; labels that the judge shares are not counted"
     ]
     if not has_probability:
         notes.append(
-            "the judge gives no probability: the order is that of votes and of the distance between"
-            " grades"
+            "the judge gives no probability: the order is that of the distance between grades"
         )
     return LabelAudit(
         suspects=tuple(listed[:limit]),
@@ -251,21 +217,7 @@ def remeasure(predictions: JudgedDataset, findings: Mapping[str, Finding]) -> Re
     )
 
 
-def _votes(predictions: JudgedDataset, others: Sequence[JudgedDataset]) -> list[Verdicts]:
-    """Return every judge's verdicts of each scored row, the first judge's first; rows as in
-    `predictions.rows`.
-    """
-    ids = [row.id for row in predictions.dataset.rows]
-    if any([row.id for row in other.dataset.rows] != ids for other in others):
-        raise InputError("the judges did not answer the same rows in the same order")
-    votes = []
-    for i in predictions.scored.tolist():
-        answers = [judge.answers[i] for judge in (predictions, *others)]
-        votes.append(tuple(answer for answer in answers if isinstance(answer, Verdict)))
-    return votes
-
-
-def _suspects(predictions: JudgedDataset, votes: Sequence[Verdicts]) -> list[Suspect]:
+def _suspects(predictions: JudgedDataset) -> list[Suspect]:
     # The mean probability of each class on the rows labelled with it; infinite for a class without
     # rows.
     thresholds = {True: math.inf, False: math.inf}
@@ -280,25 +232,23 @@ def _suspects(predictions: JudgedDataset, votes: Sequence[Verdicts]) -> list[Sus
         levels = predictions.scale.levels
         distance = np.abs(predictions.score - predictions.label) / (levels[-1] - levels[0])
     suspects = []
-    for i, (row, verdicts) in enumerate(zip(predictions.rows, votes, strict=True)):
-        verdict, labelled = verdicts[0], bool(predictions.positive[i])
-        against = sum(other.positive != labelled for other in verdicts)
-        # Other judges may outvote a first judge that agrees with the label.
-        if verdict.positive == labelled and 2 * against <= len(verdicts):
+    for i, (row, position) in enumerate(
+        zip(predictions.rows, predictions.scored.tolist(), strict=True)
+    ):
+        verdict, labelled = predictions.answers[position], bool(predictions.positive[i])
+        if not isinstance(verdict, Verdict) or verdict.positive == labelled:
             continue
         confidence = None
         strength, confident = float(distance[i]), False
         probability = float(predictions.probability[i])
         if not math.isnan(probability):
             confidence = strength = 1.0 - probability if labelled else probability
-            confident = verdict.positive != labelled and confidence >= thresholds[not labelled]
+            confident = confidence >= thresholds[not labelled]
         suspects.append(
             Suspect(
                 row=row,
                 labelled=labelled,
                 verdict=verdict,
-                against=against,
-                judges=len(verdicts),
                 confidence=confidence,
                 strength=strength,
                 confident=confident,

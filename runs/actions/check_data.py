@@ -119,8 +119,6 @@ def report_on(
         name=path.name,
         group_column=raw.group,
         guessed=raw.guessed,
-        # Without a judge any column may be an input, in which text may be damaged or injected.
-        scan_all=options.prompt is None,
         leaks=find_leaks(raw.rows),
         notes=raw.notes,
         progress=progress,

@@ -95,7 +95,7 @@ def check_reliability(
     )
     audit = None
     if options.audit is not None:
-        audit = reliability.likely_label_errors(*map(shown, rounds), limit=LISTED)
+        audit = reliability.likely_label_errors(shown(first), limit=LISTED)
         reliability.write_audit(audit, options.audit)
     return replace(
         find_detectable(first, metric),

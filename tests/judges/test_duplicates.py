@@ -7,13 +7,11 @@ import re
 import unicodedata
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import SIMILAR, Clusters, Row, TextCodes, join_near_duplicates, words_of
-from judgewright.judges.duplicates import _FACTORS, _SHIFTS, _shingles, _signatures
 from judgewright.judges.plain_cases import _WORD
 
 
@@ -158,22 +156,6 @@ def test_the_quick_ways_to_a_texts_words_find_what_the_pattern_finds(one: str, o
     joined = codes.of(f"{one}\n{other}")
     row = Row(id="r", inputs={"b": other, "a": one}, label=None)
     assert codes.of_row(row).tolist() == joined.tolist()
-
-
-def test_signatures_of_many_rows_are_those_of_each_by_itself() -> None:
-    """The smallest of each hash over a row's shingles, however rows are gathered; a row beyond a
-    chunk among them.
-    """
-    rng = np.random.default_rng(0)
-    codes = [
-        rng.integers(0, 2**63, size, dtype=np.uint64)
-        for size in (0, 1, 4, 5, 6, 300, 300, 20_000, 17, 9_000)
-    ]
-    for width in (3, 5):
-        together = _signatures(codes, width)
-        for words, signature in zip(codes, together, strict=True):
-            shingles = _shingles(words, width)[:, None]
-            assert signature.tolist() == (shingles * _FACTORS + _SHIFTS).min(axis=0).tolist()
 
 
 def test_the_clusters_of_real_rows_are_what_they_were() -> None:

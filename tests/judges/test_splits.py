@@ -6,7 +6,6 @@ import itertools
 import json
 import pickle
 import random
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
@@ -20,14 +19,12 @@ from judgewright.judges import (
     DEFAULT_SHARES,
     Dataset,
     InputError,
-    OutputScale,
     Row,
     SealedRows,
     Splits,
     parse_shares,
     split_dataset,
 )
-from judgewright.judges.files import load_dataset
 from judgewright.judges.splits import PARTS, SEALED, Side
 
 SHARED = Path(__file__).resolve().parents[2] / "../shared/data"
@@ -423,33 +420,6 @@ def test_a_canary_in_the_holdout_shows_nowhere() -> None:
 
 
 # Real files
-
-
-@pytest.mark.parametrize(
-    ("name", "inputs"),
-    [
-        ("context_relevance_trec_dl", ("query", "passage")),
-        ("groundedness_multi", ("source", "statement")),
-        ("context_relevance_climretrieve", ("query", "passage")),
-        ("diras", ("question", "relevance_definition", "paragraph")),
-    ],
-)
-def test_real_files_split_within_three_seconds(name: str, inputs: tuple[str, ...]) -> None:
-    """Thousands of rows, and also the two with a handful of questions; no group straddles."""
-    path = SHARED / f"{name}.jsonl"
-    if not path.exists():
-        pytest.skip("the shared data are not beside the checkout")
-    dataset = load_dataset(path, inputs=inputs, scale=OutputScale())
-    started = time.process_time()
-    splits = split_dataset(dataset)
-    assert time.process_time() - started < 3
-    groups = [{row.group for row in part.rows} for part in opened(splits).values()]
-    assert sum(map(len, groups)) == len(set().union(*groups))
-    if len(dataset) > 1000:
-        rates = [
-            sum(map(dataset.positive, part.rows)) / len(part) for part in opened(splits).values()
-        ]
-        assert max(rates) - min(rates) < 0.03
 
 
 class TestDrawnRows:

@@ -149,15 +149,6 @@ def test_a_response_that_asserts_nothing_is_fully_supported_and_says_so() -> Non
     assert "none of the 2 claims asserts anything" in answer.rationale
 
 
-def test_an_abstaining_response_counts_as_grounded() -> None:
-    """The judge's criteria say so for the claim."""
-    with Client(Simulated()) as client:
-        judged = judge_claims(PROMPT, dataset("I do not know the answer."), client)
-    assert isinstance(judged.judged.answers[0], Verdict)
-    assert judged.judged.answers[0].positive
-    assert "abstention" in judged.responses[0].claims[0].evidence
-
-
 def test_an_empty_response_and_a_failed_split_are_unscored() -> None:
     """Neither is wrong and neither is supported."""
 
@@ -368,13 +359,6 @@ def test_a_models_claims_are_held_against_the_response() -> None:
         ("Napoleon wept bitter", True),
         ("It is painted grey e", False),
     ]
-
-
-def test_a_claim_with_its_pronoun_resolved_has_not_strayed() -> None:
-    """A claim may put a name for a pronoun; then its sentence is covered and not added again."""
-    (found,) = split(Scripted(claims("Ada Brown was born in Leeds.")), "She was born in Leeds.")
-    assert not isinstance(found, Unfilled)
-    assert [(c.text, c.strayed) for c in found] == [("Ada Brown was born in Leeds.", False)]
 
 
 def test_a_failed_split_is_a_reason_and_never_falls_back_to_sentences() -> None:

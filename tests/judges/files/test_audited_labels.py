@@ -3,7 +3,6 @@ another holdout.
 """
 
 import json
-import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from judgewright.judges import (
     OutputScale,
     Row,
     load_dataset,
-    split_dataset,
 )
 from judgewright.judges.files import Finding, read_audit, with_audited_labels
 
@@ -132,44 +130,3 @@ def test_a_limit_leaves_marked_rows_out_and_says_so(tmp_path: Path) -> None:
     assert "1 rows of m.jsonl are not among the rows" in some.notes
     whole = load_dataset(data, inputs=("text",), scale=BINARY, audited=marks)
     assert [row.label for row in whole.rows] == [0, 0, 0, 1, 0, 0]
-
-
-def test_a_corrected_label_moves_no_row_to_another_part(tmp_path: Path) -> None:
-    """The split is that of the labels in the file, in a workspace that remembers nothing as well;
-    the hash is not.
-    """
-    draw = random.Random(3)
-    data = Dataset.of(
-        (
-            Row(
-                id=f"r{i}",
-                inputs={"text": " ".join(draw.choices("abcdefghijklmnop", k=20))},
-                label=float(i % 3 == 0),
-            )
-            for i in range(240)
-        ),
-        labels=BINARY,
-    )
-    marks = write(
-        tmp_path / "m.jsonl", [{"id": f"r{i}", "mark": "wrong label"} for i in range(0, 240, 4)]
-    )
-    audited = with_audited_labels(data, marks)
-    before, after = split_dataset(data), split_dataset(audited)
-    for part in ("train", "validation"):
-        assert [row.id for row in getattr(before, part).rows] == [
-            row.id for row in getattr(after, part).rows
-        ]
-    assert (before.holdout.groups, before.final.groups) == (
-        after.holdout.groups,
-        after.final.groups,
-    )
-    assert any(note.startswith("labels that an audit corrected: train") for note in after.notes)
-    assert audited.content_hash != data.content_hash
-    # Written into the file, the same labels draw another split: what the parts hold is not the same
-    # by chance.
-    edited = Dataset.of(
-        (Row(id=r.id, inputs=r.inputs, label=r.label) for r in audited.rows), labels=BINARY
-    )
-    assert {row.id for row in split_dataset(edited).train.rows} != {
-        row.id for row in before.train.rows
-    }

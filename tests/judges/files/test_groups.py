@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges import Dataset, OutputScale, Row, load_dataset, load_verdicts, measure
+from judgewright.judges import Dataset, OutputScale, Row, load_dataset, load_verdicts
 from judgewright.judges.files import (
     RawRoles,
     VerdictColumns,
@@ -62,19 +62,6 @@ def test_search_rows_are_grouped_by_their_query_in_every_reader(tmp_path: Path) 
     assert len(set(keys)) == 30
     assert streamed.shared_groups is not None
     assert len(set(streamed.shared_groups.tolist())) == 30
-
-
-@pytest.mark.parametrize(("text", "ranked"), [("query", True), ("source", False)])
-def test_rows_that_share_a_source_are_no_ranking(tmp_path: Path, text: str, ranked: bool) -> None:
-    """Rows that share a query are ranked; those of a source have groups and no nDCG."""
-    rows = [
-        {"id": row["id"], text: row["query"], "label": row["label"], "score": row["score"]}
-        for row in search_rows()
-    ]
-    path = write(tmp_path / "verdicts.jsonl", rows)
-    for judged in (load_verdicts(path), stream_verdicts(path, VerdictColumns())):
-        assert judged.shared_groups is not None
-        assert ("map" in measure(judged).metrics) is ranked
 
 
 def test_a_column_or_none_beats_it_and_what_falls_away_is_named(tmp_path: Path) -> None:

@@ -186,35 +186,6 @@ def test_a_table_of_two_raters_gives_what_their_ratings_give(rows: list[tuple[in
             assert together[0] == pytest.approx(alone, abs=1e-12)
 
 
-def test_the_interval_is_as_wide_as_a_bootstrap_of_units_or_of_groups_of_units() -> None:
-    """Drawing units one by one gives about the same interval; units that come in copies widen
-    it.
-    """
-    rng = np.random.default_rng(5)
-    truth = rng.integers(0, 4, 120)
-    ratings = np.array(
-        [np.where(rng.random(120) < 0.25, rng.integers(0, 4, 120), truth) for _ in range(3)],
-        np.float64,
-    )
-    ratings[2, rng.random(120) < 0.4] = np.nan
-    found = krippendorff_alpha(ratings, "ordinal")
-    draws = [
-        krippendorff.alpha(
-            reliability_data=ratings[:, rng.integers(0, 120, 120)], level_of_measurement="ordinal"
-        )
-        for _ in range(400)
-    ]
-    assert (found.low, found.high) == pytest.approx(
-        tuple(np.quantile(draws, (0.025, 0.975))), abs=0.04
-    )
-    copies = np.repeat(ratings, 4, axis=1)
-    apart = krippendorff_alpha(copies, "ordinal")
-    together = krippendorff_alpha(copies, "ordinal", groups=np.repeat(np.arange(120), 4))
-    widths = [(e.high or 0) - (e.low or 0) for e in (found, apart, together)]
-    assert widths[2] == pytest.approx(widths[0], rel=0.15)
-    assert widths[1] < 0.7 * widths[2]
-
-
 def test_odd_ratings_have_stated_answers() -> None:
     """Perfect agreement is not certain; one unit, one value and no pair say why; bad tables are
     refused.

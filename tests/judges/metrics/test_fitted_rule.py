@@ -116,23 +116,6 @@ def test_platt_on_a_constant_confidence_is_the_smoothed_share_of_yes(
     assert fitted(confidence) == pytest.approx(smoothed, abs=1e-6)
 
 
-def test_platt_finds_the_map_that_was_put_in() -> None:
-    """Rows drawn from a known logistic give its two numbers back; a judge that is calibrated stays
-    as it is.
-    """
-    rng = np.random.default_rng(0)
-    logit = rng.normal(0, 2, 60_000).clip(-6, 6)
-    probability = 1 / (1 + np.exp(-logit))
-    for slope, intercept in ((1.0, 0.0), (0.4, -0.7)):
-        label = rng.random(len(logit)) < 1 / (1 + np.exp(-(slope * logit + intercept)))
-        found = fit_calibration(label, probability, "platt")
-        assert isinstance(found, Platt)
-        assert (found.slope, found.intercept) == (
-            pytest.approx(slope, abs=0.03),
-            pytest.approx(intercept, abs=0.03),
-        )
-
-
 def test_one_class_cannot_be_calibrated() -> None:
     """There is nothing to learn from labels that are all the same; without a method nothing is
     fitted.

@@ -2,7 +2,6 @@
 
 import json
 import re
-from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +9,6 @@ import orjson
 import pytest
 import sklearn.metrics as sk
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from judgewright.judges import DataError
@@ -69,17 +66,6 @@ def test_a_figure_is_equal_to_the_digits_that_were_printed(
     assert line.ours == pytest.approx(12 / 17)
     assert (line.n, line.definition) == (20, "binary F1")
     json.dumps(line.to_json(), allow_nan=False)
-
-
-@given(value=st.floats(0.001, 0.999), digits=st.integers(1, 6))
-def test_a_figure_rounded_to_its_digits_is_the_same_figure(value: float, digits: int) -> None:
-    """Whatever the figure and the digits; one unit further it is another."""
-    from judgewright.judges.published.expected import _same
-
-    printed = round(Decimal(value), digits)
-    unit = Decimal(1).scaleb(-digits)
-    assert _same(value, printed)
-    assert not _same(value, printed + unit + unit)
 
 
 def test_a_name_is_enough_where_nothing_needs_to_be_chosen(tmp_path: Path) -> None:

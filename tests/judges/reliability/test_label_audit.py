@@ -58,11 +58,9 @@ def table(
     )
 
 
-def ids(judged: JudgedDataset, *others: JudgedDataset, limit: int = 20) -> list[str]:
+def ids(judged: JudgedDataset, *, limit: int = 20) -> list[str]:
     """The listed rows in order."""
-    return [
-        suspect.row.id for suspect in likely_label_errors(judged, *others, limit=limit).suspects
-    ]
+    return [suspect.row.id for suspect in likely_label_errors(judged, limit=limit).suspects]
 
 
 def test_confident_contradictions_come_first() -> None:
@@ -99,21 +97,6 @@ def test_the_confident_ones_are_those_of_confident_learning(rows: list[tuple[int
     assert {s.row.id for s in found.suspects if s.confident} == expected
     assert found.confident is not None
     assert found.confident.value == pytest.approx(len(expected) / len(rows))
-
-
-def test_a_majority_against_the_label_ranks_higher() -> None:
-    """Three judges against a label beat one that is surer alone; an agreeing first judge can be
-    outvoted.
-    """
-    first = table([0, 0, 0, 1], [0.6, 0.99, 0.2, 0.9])
-    second, third = (
-        table([0, 0, 0, 1], [0.9, 0.1, 0.8, 0.9]),
-        table([0, 0, 0, 1], [0.7, 0.2, 0.9, 0.9]),
-    )
-    assert ids(first) == ["r1", "r0"]
-    assert ids(first, second, third) == ["r0", "r2", "r1"]
-    found = likely_label_errors(first, second, third).suspects
-    assert [(s.against, s.judges) for s in found] == [(3, 3), (2, 3), (1, 3)]
 
 
 def test_marks_are_written_read_and_blank_ones_left_out(tmp_path: Path) -> None:
@@ -182,8 +165,8 @@ def test_on_grades_the_right_label_must_be_given() -> None:
         remeasure(judged, {"other": Finding(mark="unclear")})
 
 
-def test_unscored_rows_are_no_suspects_and_other_rows_are_refused() -> None:
-    """A judge without an answer contradicts nobody; tables of other rows cannot vote."""
+def test_unscored_rows_are_no_suspects() -> None:
+    """A judge without an answer contradicts nobody."""
     judged = table([0, 0], [0.9, 0.9])
     gone = replace(judged, answers=(Unscored(row_id="r0", reason="parse"), judged.answers[1]))
     assert ids(gone) == ["r1"]
@@ -191,5 +174,3 @@ def test_unscored_rows_are_no_suspects_and_other_rows_are_refused() -> None:
         replace(judged, answers=tuple(Unscored(row_id=f"r{i}", reason="parse") for i in (0, 1)))
     )
     assert (nothing.found, nothing.at_most.value) == (0, None)
-    with pytest.raises(InputError, match="same rows"):
-        likely_label_errors(judged, table([0], [0.9]))
