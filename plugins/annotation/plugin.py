@@ -5,10 +5,9 @@ from ...runs.plugins import Plugin
 _READERS = "judgewright.plugins.annotation.tools"
 PLUGIN = Plugin(
     name="annotation",
-    summary="Read labels from Label Studio, Argilla, Langfuse, MLflow and promptfoo.",
+    summary="Read labels from Label Studio, Langfuse, MLflow and promptfoo.",
     data_sources={
         "label_studio": f"{_READERS}:LABEL_STUDIO",
-        "argilla": f"{_READERS}:ARGILLA",
         "langfuse": f"{_READERS}:LANGFUSE",
         "promptfoo": f"{_READERS}:PROMPTFOO",
         "mlflow": f"{_READERS}:MLFLOW",

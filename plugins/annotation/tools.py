@@ -1,6 +1,4 @@
-"""Tools whose exports hold people's labels: Label Studio, Argilla, Langfuse, MLflow and
-promptfoo.
-"""
+"""Tools whose exports hold people's labels: Label Studio, Langfuse, MLflow and promptfoo."""
 
 from __future__ import annotations
 
@@ -22,7 +20,6 @@ from .annotated import Body, Item, PersonAnswer, decoded, first_of, flat, read_b
 Answers = defaultdict[str, list[PersonAnswer]]
 _VALUES = ("choices", "rating", "number", "text", "taxonomy")
 """Where a result of Label Studio keeps what was answered, by its type."""
-_DRAFTS = "the file does not say which answers are drafts; records.to_list(flatten=True) does"
 _TASK_COLUMNS = ("id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time")
 """Columns of Label Studio's JSON-MIN and CSV that are neither texts nor answers."""
 
@@ -48,8 +45,6 @@ def _read_items(
             if first is not item:
                 for question, answers in item.answers.items():
                     first.answers.setdefault(question, []).extend(answers)
-            if any("status" not in one for one in _responses(body)):
-                notes += [_DRAFTS] if _DRAFTS not in notes else []
         yield from rows_of(file, items.values(), options, notes)
 
 
@@ -90,64 +85,6 @@ def _studio_answer(value: Any, annotation: Body, who: Any) -> PersonAnswer:  # A
         created=annotation.get("created_at"),
         seconds=None if seconds in (None, "") else float(seconds),
     )
-
-
-def _record(at: int, body: Body, options: ReadOptions) -> Item:
-    """Read a record of Argilla: nested, or flattened.
-
-    Submitted responses count, and those of which nobody knows; suggestions, which models make, do
-    not.
-    """
-    answers: Answers = defaultdict(list)
-    for question, responses in _responses_by_question(body).items():
-        for one in responses:
-            if one.get("status") in (None, "submitted"):
-                who = str(one.get("user_id") or "")
-                answers[question].append(PersonAnswer(value=one.get("value"), annotator=who))
-    if isinstance(body.get("fields"), dict):
-        fields = {**body["fields"], **(body.get("metadata") or {})}
-    else:
-        apart = ("id", "_server_id", "status")
-        fields = {name: value for name, value in body.items() if name not in apart}
-        for name in body:
-            if ".responses" in name or ".suggestion" in name:
-                del fields[name]
-    return Item(at=at, id=str(body.get("id", at)), fields=flat("", fields), answers=answers)
-
-
-def _responses_by_question(body: Body) -> dict[str, list[Body]]:
-    if isinstance(body.get("responses"), dict):
-        return body["responses"]
-    by_question: dict[str, list[Body]] = {}
-    for name in body:
-        if not name.endswith(".responses"):
-            continue
-        values, users, states = (_list(body, f"{name}{part}") for part in ("", ".users", ".status"))
-        by_question[name.removesuffix(".responses")] = [
-            {
-                "value": value,
-                "user_id": users[position] if position < len(users) else "",
-                "status": states[position] if position < len(states) else None,
-            }
-            for position, value in enumerate(values)
-        ]
-    return by_question
-
-
-def _responses(body: Body) -> Iterator[Body]:
-    if isinstance(body.get("responses"), dict):
-        for responses in body["responses"].values():
-            yield from responses
-
-
-def _list(body: Body, name: str) -> list[Any]:  # Any: JSON; in a table a list stands as text
-    value = decoded(body.get(name))
-    if isinstance(value, str):
-        raise DataError(
-            f"{shorten(value)} is no list, as a CSV cannot keep one",
-            hint="write the records as JSON or Parquet",
-        )
-    return list(value or ())
 
 
 def _trace(at: int, body: Body, options: ReadOptions) -> Item:
@@ -306,11 +243,6 @@ LABEL_STUDIO = _source(
     "label_studio",
     "Label Studio's export (JSON, JSON-MIN, CSV), with --map label=QUESTION",
     partial(_read_items, _task),
-)
-ARGILLA = _source(
-    "argilla",
-    "Argilla's records (JSON, or flattened as Parquet), with --map label=QUESTION",
-    partial(_read_items, _record),
 )
 LANGFUSE = _source(
     "langfuse", "Langfuse's traces with people's scores, with --map label=SCORE", _read_langfuse

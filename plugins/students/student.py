@@ -140,7 +140,7 @@ def read_student(path: Path) -> Student:
     """Read what `write_student` wrote.
 
     Raises:
-        DataError: The file is none, or is damaged; the message names the field.
+        DataError: The file is none, or is damaged.
     """
     try:
         read: Any = json.loads(read_small_text(path))  # Any: JSON
@@ -157,24 +157,17 @@ def read_student(path: Path) -> Student:
         raise DataError(
             f"{path}: its format is {body.get('format')!r}, not {FORMAT}", hint="train it anew"
         )
-    field = "features"
     try:
         features = [body["features"][name] for name in FEATURES]
         columns = {
             key: _numbers(one[key] for one in features) for key in ("centre", "spread", "weight")
         }
-        field = "inputs"
         long, short = (str(name) for name in body["inputs"])
-        field = "idf"
         idf = {str(word): float(value) for word, value in body["idf"].items()}
-        field = "rarest, intercept, rows"
         rarest, intercept, rows = float(body["rarest"]), float(body["intercept"]), int(body["rows"])
-        field = "rule"
         rule = DecisionRule.from_json(body["rule"])
     except (KeyError, TypeError, ValueError, AttributeError, InputError) as error:
-        raise DataError(
-            f"{path}, field {field!r}: missing or damaged ({error})", hint="train it anew"
-        ) from None
+        raise DataError(f"{path} is damaged: {error}", hint="train it anew") from None
     if not (np.all(columns["spread"] > 0) and math.isfinite(intercept)):
         raise DataError(f"{path}, field 'features': a spread is not above 0", hint="train it anew")
     return Student(

@@ -42,9 +42,6 @@ from ..routing import (
 
 Watch = Callable[[str, Progress], None]
 
-CONFUSED = 5
-"""Pairs of sources that are named."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
@@ -70,8 +67,6 @@ class Routed:
     """Of the choice; None without labels, as is the next."""
     first: Benchmark | None
     """Of taking the nearest source, without a judge."""
-    confused: tuple[tuple[str, str, int], ...]
-    """What people say, what the judge says, and on how many questions; the most frequent."""
     shown: JudgedDataset
     """The rows that may be shown one by one."""
     stats: ClientStats
@@ -94,7 +89,6 @@ class Routed:
             "chosen": dict(self.chosen),
             "benchmark": self.benchmark and self.benchmark.to_json(),
             "first_retrieved": self.first and self.first.to_json(),
-            "confused": [{"label": ours, "verdict": its, "n": n} for ours, its, n in self.confused],
             "notes": list(self.notes),
         }
         return out | {
@@ -188,24 +182,10 @@ def run_routing(
         chosen=dict(names.most_common()),
         benchmark=measure(judged) if labelled else None,
         first=measure(first_retrieved(prompt, dataset, candidates)) if labelled else None,
-        confused=_confused(judged),
         shown=seal.shown(judged),
         stats=stats,
         notes=(*seal.notes(), *seal.look_note(), *describe_spending(stats)),
     )
-
-
-def _confused(judged: JudgedDataset) -> tuple[tuple[str, str, int], ...]:
-    """Return the pairs of sources that are confused most: what people say, what the judge says, how
-    often.
-    """
-    name = judged.scale.name
-    pairs = Counter(
-        (name(row.label), name(answer.score))
-        for row, answer in zip(judged.dataset.rows, judged.answers, strict=True)
-        if row.label is not None and isinstance(answer, Verdict) and row.label != answer.score
-    )
-    return tuple((*pair, n) for pair, n in pairs.most_common(CONFUSED))
 
 
 def _stages(

@@ -169,18 +169,17 @@ def given_definition(query: Query) -> Definition:
     )
 
 
-def read_queries(path: Path, *, column: str | None = None) -> tuple[Query, ...]:
+def read_queries(path: Path) -> tuple[Query, ...]:
     """Read the distinct queries of a data file, in the order they first occur, with the definitions
     they have.
 
     Args:
-        path: JSONL, JSON, CSV, TSV or Parquet.
-        column: The column of the query; `query` or else `question` where none is named.
+        path: JSONL, JSON, CSV, TSV or Parquet, with a column `query` or `question`.
 
     Raises:
         DataError: The file, or a row of it, cannot be used.
     """
-    records, name = _records(path, column)
+    records, name = _records(path)
     queries: dict[str, Query] = {}
     for record in records:
         text, definition = str(record.fields[name]), record.fields.get(COLUMN)
@@ -190,16 +189,14 @@ def read_queries(path: Path, *, column: str | None = None) -> tuple[Query, ...]:
     return tuple(queries.values())
 
 
-def define_rows(
-    path: Path, definitions: Sequence[Definition], *, column: str | None = None
-) -> list[dict[str, Any]]:
+def define_rows(path: Path, definitions: Sequence[Definition]) -> list[dict[str, Any]]:
     """Return the rows of a data file, each with the definition of its query in the column
     `relevance_definition`.
 
     Raises:
         DataError: The file, or a row of it, cannot be used.
     """
-    records, name = _records(path, column)
+    records, name = _records(path)
     texts = {definition.query: definition.text for definition in definitions}
     rows = []
     for record in records:
@@ -207,33 +204,25 @@ def define_rows(
     return rows
 
 
-def read_marked(
-    path: Path, *, query: str | None = None, passage: str | None = None, label: str | None = None
-) -> dict[str, list[str]]:
+def read_marked(path: Path) -> dict[str, list[str]]:
     """Read the passages that experts marked as relevant, by query, in the order of the file.
 
     A label counts as relevant from the threshold of its scale on: 1 of 0/1, 2 of 0..3, one half of
     a share.
 
     Args:
-        path: Rows with a query, a passage and a label. None of them may belong to the holdout.
-        query: The column of the query, where there is one of this name; `query` or else `question`
-            otherwise.
-        passage: The column of the passage; `passage`, `paragraph` or else `text`.
-        label: The column of the label; `label` where none is named.
+        path: Rows with a `query` or `question`, a `passage`, `paragraph` or `text`, and a `label`.
+            None of them may belong to the holdout.
 
     Raises:
         DataError: The file, or a row of it, cannot be used.
     """
     names = _names(read_records(path, Problems(path)))
-    queries = (query, *QUERY_COLUMNS) if query else QUERY_COLUMNS
     columns = {
-        "query": _column(path, names, queries, "--query"),
-        "passage": _column(path, names, (passage,) if passage else PASSAGE_COLUMNS, "--passage"),
+        "query": _column(path, names, QUERY_COLUMNS),
+        "passage": _column(path, names, PASSAGE_COLUMNS),
     }
-    dataset = load_dataset(
-        path, inputs=("query", "passage"), scale=OutputScale(), label=label, columns=columns
-    )
+    dataset = load_dataset(path, inputs=("query", "passage"), scale=OutputScale(), columns=columns)
     marked: dict[str, list[str]] = {}
     for row in dataset.rows:
         if row.label is not None and dataset.positive(row):
@@ -241,12 +230,12 @@ def read_marked(
     return marked
 
 
-def _records(path: Path, column: str | None) -> tuple[list[Record], str]:
+def _records(path: Path) -> tuple[list[Record], str]:
     """Return every record of a file, and the column of the query, which each of them has."""
     problems = Problems(path)
     records = list(read_records(path, problems))
     problems.check()
-    name = _column(path, _names(records), (column,) if column else QUERY_COLUMNS, "--query")
+    name = _column(path, _names(records), QUERY_COLUMNS)
     for record in records:
         if not str(record.fields.get(name) or "").strip():
             problems.add(record.at, f"field {name!r} is empty")
@@ -258,7 +247,7 @@ def _names(records: Iterable[Record]) -> list[str]:
     return list(dict.fromkeys(name for record in records for name in record.fields))
 
 
-def _column(path: Path, names: Sequence[str], candidates: Sequence[str], option: str) -> str:
+def _column(path: Path, names: Sequence[str], candidates: Sequence[str]) -> str:
     for name in candidates:
         if name in names:
             return name
@@ -266,5 +255,5 @@ def _column(path: Path, names: Sequence[str], candidates: Sequence[str], option:
     raise DataError(
         f"{path}: there is no column {' or '.join(map(repr, candidates))}; the columns are"
         f" {columns}",
-        hint=f"name it with {option} COLUMN",
+        hint=f"call one of them {candidates[0]!r}",
     )

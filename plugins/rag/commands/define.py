@@ -32,7 +32,6 @@ SHOWN = 5
     ),
 )
 @click.argument("queries", type=click.Path(path_type=Path))
-@takes("query", None, "Column of the query [default: query, else question].")
 @takes(
     "improve",
     None,
@@ -41,20 +40,13 @@ SHOWN = 5
     kind="path",
     metavar="PASSAGES",
 )
-@takes(
-    "passage", None, "Column of the passage in PASSAGES [default: passage, paragraph, else text]."
-)
-@takes("label", None, "Column of the label in PASSAGES [default: label].")
 @takes("rows", False, "Write every row of QUERIES with the column added, not one line a query.")
 @takes("out", REQUIRED, "Write the definitions as JSONL.", kind="out")
 @options_of(models=ModelOptions)
 @writes_workspace
 def define(
     queries: Path,
-    query: str | None,
     improve: Path | None,
-    passage: str | None,
-    label: str | None,
     rows: bool,
     out: Path,
     models: ModelOptions,
@@ -71,17 +63,17 @@ def define(
     from ..actions.define import define_queries
     from ..annotation import Definition, define_rows, given_definition, read_marked, read_queries
 
-    query_list = read_queries(queries, column=query)
+    query_list = read_queries(queries)
     if improve is None:
         marked, definitions = None, [Definition(query=one.text) for one in query_list]
     else:
-        marked = read_marked(improve, query=query, passage=passage, label=label)
+        marked = read_marked(improve)
         definitions = [given_definition(one) for one in query_list]
     with progress_on_stderr(quiet=as_json) as watch:
         environment = asking_environment(workspace.root, models.model)
         defined = define_queries(workspace, definitions, marked, models, environment, watch=watch)
     written = [definition.to_json() for definition in defined.definitions]
-    _write(define_rows(queries, list(defined.definitions), column=query) if rows else written, out)
+    _write(define_rows(queries, list(defined.definitions)) if rows else written, out)
     body = defined.summary() | {"out": str(out), "definitions": written}
     answer_in_part(body, partial(_say, defined, out), defined.shortfall, as_json=as_json)
 

@@ -162,7 +162,3 @@ def _say(routed: Routed, name: str, options: RouteOptions) -> None:
     nearest = "the nearest source is taken, no model is asked"
     say_benchmark(routed.first.to_json(), title=nearest, brief=True)
     say_benchmark(routed.benchmark.to_json(), title="the judge chooses")
-    if routed.confused:
-        say("\nmost often confused")
-        lines = [(ours, its, f"{n:,}") for ours, its, n in routed.confused]
-        say_table(("people", "the judge", "questions"), lines, left=2)

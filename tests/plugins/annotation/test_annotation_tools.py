@@ -61,7 +61,6 @@ REASONED = {"label_reason": "as the passage says"}
     ("tool", "more"),
     [
         ("label_studio", LABEL_STUDIO),
-        ("argilla", {"label_annotator": "u1, u2", "source": "web", "annotation_2": 1}),
         (
             "langfuse",
             REASONED | {"label_annotator": "user-7", "label_created": "2026-05-01T10:00:00.000Z"},
@@ -102,48 +101,6 @@ def test_label_studio_has_a_line_for_each_annotation_of_a_task(tmp_path: Path) -
     assert (rows[1]["annotation_1"], rows[1]["annotation_2"]) == (0, 1)
     for file in (path, write(tmp_path, STARS, "export.csv")):
         assert [row["label"] for row in read("label_studio", file, label="stars")[0]] == [5, 2]
-
-
-def test_argilla_has_a_label_only_where_its_annotators_agree(tmp_path: Path) -> None:
-    """Each one's answer stands beside it."""
-    records = export("argilla")
-    records[1]["responses"]["relevant"][1]["value"] = "yes"
-    rows, notes = read("argilla", write(tmp_path, records))
-    assert [row["label"] for row in rows] == [1, None]
-    assert [(row["annotation_1"], row["annotation_2"]) for row in rows] == [(1, 1), (0, 1)]
-    assert rows[1]["label_reason"] == "the annotators disagree"
-    assert any("1 items have no label, as their annotators disagree" in note for note in notes)
-
-
-def test_argilla_flattened_reads_the_same(tmp_path: Path) -> None:
-    """As `to_list(flatten=True)` and a data set on the hub have it."""
-    flat: list[dict[str, object]] = []
-    for record in export("argilla"):
-        answers = record["responses"]["relevant"]
-        kept = {"id": record["id"], "status": "completed", "_server_id": "x", "source": "web"}
-        lists = {
-            "relevant.responses": [answer["value"] for answer in answers],
-            "relevant.responses.users": [answer["user_id"] for answer in answers],
-            "relevant.responses.status": [answer["status"] for answer in answers],
-        }
-        suggested = {"relevant.suggestion": "yes", "relevant.suggestion.score": 0.9}
-        flat.append({**kept, **record["fields"], **lists, **suggested})
-    nested = read("argilla", write(tmp_path, export("argilla")))
-    assert read("argilla", write(tmp_path, flat, "flat.json")) == nested
-
-
-def test_argilla_does_not_say_in_nested_records_which_answers_are_drafts(tmp_path: Path) -> None:
-    """`records.to_json` of Argilla 2.8 leaves the status out; a CSV of the flattened table holds no
-    list at all.
-    """
-    records = export("argilla")
-    for answer in (one for record in records for one in record["responses"]["relevant"]):
-        del answer["status"]
-    _, notes = read("argilla", write(tmp_path, records))
-    assert any("does not say which answers are drafts" in note for note in notes)
-    table = write(tmp_path, "id,ok.responses,ok.responses.users\nr1,['yes' 'no'],['u1']\n", "e.csv")
-    with pytest.raises(DataError, match="is no list, as a CSV cannot keep one"):
-        read("argilla", table, label="ok")
 
 
 def test_traces_and_scores_of_langfuse_may_lie_in_two_files(tmp_path: Path) -> None:

@@ -127,28 +127,22 @@ def test_queries_are_read_once_each_with_the_definition_they_have(tmp_path: Path
     found = read_queries(write(tmp_path / "q.jsonl", rows))
     assert found == (Query(text="b", definition="about b"), Query(text="a", definition="about a"))
     assert given_definition(found[0]).text == "about b"
-    (tmp_path / "q.csv").write_text("id,topic\n1,ferries\n2,piers\n", encoding="utf-8")
-    assert [q.text for q in read_queries(tmp_path / "q.csv", column="topic")] == [
-        "ferries",
-        "piers",
-    ]
 
 
 @pytest.mark.parametrize(
-    ("rows", "column", "message"),
+    ("rows", "message"),
     [
-        ([{"topic": "a"}], None, "no column 'query' or 'question'"),
-        ([{"query": "a"}], "topic", "no column 'topic'"),
-        ([{"query": "a"}, {"query": " "}], None, "line 2: field 'query' is empty"),
-        ([{"query": "a"}, {"other": "b"}], None, "line 2: field 'query' is empty"),
+        ([{"topic": "a"}], "no column 'query' or 'question'"),
+        ([{"query": "a"}, {"query": " "}], "line 2: field 'query' is empty"),
+        ([{"query": "a"}, {"other": "b"}], "line 2: field 'query' is empty"),
     ],
 )
 def test_a_file_without_queries_is_refused_by_name(
-    tmp_path: Path, rows: list[dict[str, object]], column: str | None, message: str
+    tmp_path: Path, rows: list[dict[str, object]], message: str
 ) -> None:
     """The message names the column or the line."""
     with pytest.raises(DataError, match=message):
-        read_queries(write(tmp_path / "q.jsonl", rows), column=column)
+        read_queries(write(tmp_path / "q.jsonl", rows))
 
 
 def test_marked_passages_are_those_at_or_above_the_threshold(tmp_path: Path) -> None:
@@ -159,10 +153,10 @@ def test_marked_passages_are_those_at_or_above_the_threshold(tmp_path: Path) -> 
         {"query": "q", "passage": "none"}
     ]
     assert read_marked(write(tmp_path / "g.jsonl", graded)) == {"q": ["p2", "p3"]}
-    shares = [{"question": "q", "paragraph": f"p{g}", "grade": g} for g in (0, 0.5, 1)]
-    assert read_marked(write(tmp_path / "s.jsonl", shares), label="grade") == {"q": ["p0.5", "p1"]}
-    with pytest.raises(DataError, match="no column 'chunk'"):
-        read_marked(tmp_path / "s.jsonl", passage="chunk", label="grade")
+    shares = [{"question": "q", "paragraph": f"p{g}", "label": g} for g in (0, 0.5, 1)]
+    assert read_marked(write(tmp_path / "s.jsonl", shares)) == {"q": ["p0.5", "p1"]}
+    with pytest.raises(DataError, match="no column 'passage' or 'paragraph' or 'text'"):
+        read_marked(write(tmp_path / "c.jsonl", [{"query": "q", "chunk": "p", "label": 1}]))
 
 
 def test_rows_get_the_definition_of_their_query(tmp_path: Path) -> None:
