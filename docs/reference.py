@@ -42,10 +42,7 @@ COMMAND_TASKS = {
     "Find where it errs": ("slices",),
     "Improve it": ("loss", "optimize", "runs"),
     "Decide": ("review", "diff", "accept", "reject", "gate", "label"),
-    "Use it": (
-        "export",
-        "doctor",
-    ),
+    "Use it": ("export",),
     "Plug-ins": ("rag", "students", "agents"),
 }
 """The commands in the order in which people meet them."""

@@ -8,7 +8,7 @@ from .endpoint import Endpoint
 from .engine import Engine, Here
 from .exchange import Exchange
 from .exchange_folder import RequestFile
-from .ignored import ignored_parameters, unused_settings
+from .ignored import ignored_parameters
 from .ladder import CHANGES, remembered
 from .limits import AdaptiveLimit, SystemClock
 from .model import Completion, Message, Model, Request, TokenLogprob
@@ -71,6 +71,5 @@ __all__ = [
     "read_retry_after",
     "read_seconds",
     "remembered",
-    "unused_settings",
     "unwatched",
 ]

@@ -22,7 +22,6 @@ from .counters import ASKERS, MOST_UNREADABLE, Call, ClientStats, Counters, Outc
 from .dispatcher import ClientContext
 from .engine import Engine, Here
 from .heap import heap_at_rest
-from .ignored import unused_settings
 from .in_flight import CallsInFlight
 from .ladder import Ladder
 from .limits import AdaptiveLimit, SystemClock
@@ -147,11 +146,6 @@ class Client:
         )
         self._watch = watch
         self._exchange = exchange
-        if exchange is not None:
-            effective = replace(settings, concurrency=concurrency)
-            self._stats.notes.update(
-                dict.fromkeys(unused_settings(effective, by_hand=exchange.by_hand))
-            )
         self._engine = engine
         self.encoder = encoder
         self._opener = opener

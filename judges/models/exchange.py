@@ -68,11 +68,6 @@ class Exchange:
         self._budget_spent: BudgetSpent | None = None
         self._lock = threading.RLock()
 
-    @property
-    def by_hand(self) -> bool:
-        """Whether a person carries the files."""
-        return self._courier is None
-
     def ask(
         self,
         context: ClientContext,

@@ -1,5 +1,4 @@
-"""What has no effect: settings that a way of asking has no use for, and parameters that an endpoint
-ignores.
+"""Parameters that an endpoint ignores.
 
 A refused parameter is an error of the endpoint, and is left out from then on
 (`Completion.dropped`); an ignored one is silent.
@@ -8,26 +7,9 @@ A refused parameter is an error of the endpoint, and is left out from then on
 from __future__ import annotations
 
 from .model import Completion, Request
-from .settings import ModelSettings
 
-_OF_CALLS = ("concurrency", "requests_per_minute", "tokens_per_minute", "transport")
-_OF_CONNECTIONS = ("headers", "timeout")
 _ALLOWANCE = 4
 """Tokens over the limit that some endpoints count for the end of a reply."""
-
-
-def unused_settings(settings: ModelSettings, *, by_hand: bool) -> list[str]:
-    """Return a note on the settings that batches and files have no use for, where any is set.
-
-    Args:
-        settings: Of the model.
-        by_hand: Whether a person carries the requests, and not a courier over HTTP.
-    """
-    usual = ModelSettings()
-    names = _OF_CALLS + _OF_CONNECTIONS if by_hand else _OF_CALLS
-    unused = [name for name in names if getattr(settings, name) != getattr(usual, name)]
-    way = "files" if by_hand else "batches"
-    return [f"without effect through {way}: {', '.join(unused)}"] if unused else []
 
 
 def ignored_parameters(request: Request, completion: Completion) -> tuple[str, ...]:

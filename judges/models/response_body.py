@@ -20,11 +20,6 @@ MAX_BODY = 4 * 1024 * 1024
 MAX_ERROR = 256 * 1024
 """Bytes of an error that are read; the rest is not waited for."""
 ERROR_SECONDS = 5.0
-_LARGE = 256 * 1024
-_LARGE_AT_ONCE = 4
-"""Replies over `_LARGE` bytes that are read at the same time; the others wait, so that many of them
-fit in memory.
-"""
 _READ = "judgewright.body"
 
 ACCEPTED = {"Accept-Encoding": "gzip"}
@@ -50,7 +45,6 @@ class BodyReader:
         self._url = url
         self._errors = sdk_errors() if errors is None else errors
         self._error_seconds = error_seconds
-        self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
 
     async def read(self, response: Any) -> None:  # Any: of either HTTP package the SDK may stand on
         """Read an answer's body and close it: the hook of the SDK's client. `body_of` hands out
@@ -76,30 +70,16 @@ class BodyReader:
         self, status: int, headers: Mapping[str, str], chunks: AsyncIterable[bytes]
     ) -> bytes | ModelError:
         try:
-            body = _Body(headers, _LARGE)
+            body = _Body(headers, MAX_BODY)
             async for chunk in chunks:
                 body.add(chunk)
                 if body.full:
-                    async with self._large:
-                        return await self._large_reply(status, body, chunks)
+                    message = f"the reply of {self._url} is over {MAX_BODY:,} bytes"
+                    return ModelError(message, status=status)
         except zlib.error as error:
             return ModelError(
                 f"the reply of {self._url} cannot be unpacked: {error}", retryable=True
             )
-        return bytes(body.content)
-
-    async def _large_reply(
-        self, status: int, body: _Body, chunks: AsyncIterable[bytes]
-    ) -> bytes | ModelError:
-        """Read the rest of a large body; raises as `_Body.add` does."""
-        over = ModelError(f"the reply of {self._url} is over {MAX_BODY:,} bytes", status=status)
-        body.widen(MAX_BODY)
-        if body.full:
-            return over
-        async for chunk in chunks:
-            body.add(chunk)
-            if body.full:
-                return over
         return bytes(body.content)
 
     async def _error(self, headers: Mapping[str, str], chunks: AsyncIterable[bytes]) -> bytes:
@@ -147,7 +127,6 @@ class _Body:
             zlib.decompressobj(wbits=16 + zlib.MAX_WBITS) if packing.endswith("gzip") else None
         )
         self._received = 0
-        self._rest = b""
         self.limit = limit
         self.content = bytearray()
 
@@ -163,22 +142,12 @@ class _Body:
             zlib.error: It is no gzip.
         """
         self._received += len(chunk)
-        self._unpack(chunk)
-
-    def widen(self, limit: int) -> None:
-        """Allow a full body more, and take what did not fit before."""
-        self.limit = limit
-        self._unpack(self._rest)
-
-    def _unpack(self, chunk: bytes) -> None:
         room = self.limit + 1 - len(self.content)
         if self._gzip is None:
             self.content += chunk[:room]
-            self._rest = chunk[room:]
         # What follows the end of the gzip stream is counted and not looked at.
         elif not self._gzip.eof:
             self.content += self._gzip.decompress(chunk, room)
-            self._rest = self._gzip.unconsumed_tail
 
 
 def sdk_errors() -> tuple[type[Exception], ...]:

@@ -166,7 +166,7 @@ def run_bench(
         require_column(dataset, options.by)
     keep_banks(workspace, prompt)
     if seal:
-        seal_first(workspace, dataset, source and Path(source.data))
+        seal_first(workspace, dataset)
     read = read_open(workspace, dataset, sealed=sealed or show_all)
     if options.out is not None and not show_all:
         hidden = seal_of(workspace, read.dataset, by="bench")

@@ -20,7 +20,6 @@ from ...judges import (
     OutputScale,
     Shares,
     split_dataset,
-    write_beside,
 )
 from ...judges.datasets import Flat, Source
 from ...judges.files import (
@@ -35,10 +34,11 @@ from ...judges.files import (
 from ...judges.files.write_beside import draft_beside
 from ...judges.rows import Scalar
 from ...judges.splits import PARTS
+from ...optimize.holdout.ledger import seen_rows
 from ...optimize.holdout.sides import known_sides
 from ..plugins import brought, load
 from ..store.ledger import HoldoutLedger
-from ..store.sides import SIDES_FILE, enter_sides, keep_sides
+from ..store.sealed_rows import SPLIT_BY
 from ..store.workspace import Workspace
 
 README = """# {name}, split
@@ -53,7 +53,7 @@ again has made it training data. The final rows give the figure to report, after
 the split counts the looks at both and shows none of their single rows; elsewhere nothing seals these files.
 
 That workspace also splits the whole file in this way, in `optimize` and `calibrate`, also when rows have been
-added to it. Another one does where sides.jsonl lies beside the file: it says, in hashes, which part each group is in.
+added to it; another one knows nothing of it.
 """  # noqa: E501
 
 
@@ -193,9 +193,7 @@ def split_file(
         DataError: The file, or any of its rows, cannot be read.
     """
     existing = [
-        p
-        for p in (*(f"{part}.jsonl" for part in PARTS), SIDES_FILE, "README.md")
-        if (folder / p).exists()
+        p for p in (*(f"{part}.jsonl" for part in PARTS), "README.md") if (folder / p).exists()
     ]
     if existing:
         raise InputError(
@@ -206,11 +204,10 @@ def split_file(
     labelled, label = any(row.label is not None for row in raw.rows), roles.label or "label"
     dataset = Dataset.of(raw.rows, labels=scale or infer_raw_scale(raw.rows), name=name_of(path))
     workspace.database.claim()
-    enter_sides(workspace, path)
-    memories = HoldoutLedger(workspace.database).history().memories
-    placed = known_sides(memories, dataset)
+    ledger = HoldoutLedger(workspace.database)
+    placed = known_sides(ledger.history().memories, dataset)
     splits = split_dataset(dataset, shares=shares, seed=seed, placed=placed)
-    sides = keep_sides(workspace, splits)
+    ledger.remember(seen_rows(f"{SPLIT_BY} {splits.training.content_hash[:12]}", splits))
     sealed = {
         part.name: part.open(_Copying(part.content_hash)) for part in (splits.holdout, splits.final)
     }
@@ -242,7 +239,6 @@ def split_file(
             ),
         ),
     )
-    write_beside(folder / SIDES_FILE, sides)
     (folder / "README.md").write_text(_readme(path, done, splits.shares, seed), encoding="utf-8")
     return done
 

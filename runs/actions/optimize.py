@@ -37,7 +37,6 @@ from ..store.run_clients import open_run_clients, whole_budget
 from ..store.run_command import command_of
 from ..store.run_config import RunConfig, editable_parts
 from ..store.run_identity import MEANS, find_same
-from ..store.sides import enter_sides
 from ..store.workspace import Workspace
 from .first_question import first_question
 from .plan import describe_split, within_budget
@@ -134,7 +133,6 @@ def start_run(
             " another run"
         )
         return _shown_again(read_run(workspace, same.run_id), on_event)  # with its calls counted
-    enter_sides(workspace, Path(prepared.config.data))
     access = prepared.config.model_access
     prepared.environment.require_keys(*(model for model, via in access if via != "files"))
     if same is not None:

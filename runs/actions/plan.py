@@ -8,14 +8,13 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 from ...judges import Completion, Model, Prices, Request
 from ...judges.claims import FIELD, split_sentences
 from ...judges.files import TokenSummary, count_row_tokens
-from ...judges.models import ignored_parameters, unused_settings
+from ...judges.models import ignored_parameters
 from ...judges.models.batch_queue import PRICE_SHARE
 from ...judges.models.question import REPLY_TOKENS
 from ...optimize import Objective, open_rows
@@ -36,7 +35,6 @@ from ..config.environment import SIMULATED, Allowance, Environment, open_model, 
 from ..store.banks import rows_seen
 from ..store.calls import CallStore
 from ..store.run_config import RunConfig, show_cases
-from ..store.sides import sides_beside
 from ..store.workspace import Workspace
 from .add_cases import tokens_added
 from .bench import describe_parameters
@@ -150,7 +148,6 @@ def plan_run(workspace: Workspace, config: RunConfig, environment: Environment) 
             *_notes(planned),
             *_case_notes(rates),
             *_settings_notes(workspace, named),
-            *_unused_notes(config, environment),
         ),
     )
 
@@ -245,7 +242,7 @@ def _case_notes(rates: Mapping[str, _Rate]) -> Iterator[str]:
 def _planned(workspace: Workspace, prepared: PreparedRun) -> PlannedRun:
     """Split the rows and read the objective as the run would."""
     config, history = prepared.config, workspace.history()
-    beside = *rows_seen(workspace, prepared.prompt), *sides_beside(Path(config.data))
+    beside = rows_seen(workspace, prepared.prompt)
     parts = split_with_memory(
         replace(history, memories=(*history.memories, *beside)),
         None,
@@ -381,15 +378,6 @@ def _settings_notes(workspace: Workspace, models: Mapping[str, Model]) -> list[s
         ignored = Counter(parameter for call in calls for parameter in ignored_parameters(*call))
         notes += [f"{name}: {note}" for note in describe_parameters(dropped, ignored)]
     return notes
-
-
-def _unused_notes(config: RunConfig, environment: Environment) -> Iterator[str]:
-    for name, via in config.model_access:
-        if via != "live":
-            settings = environment.settings(name)
-            settings = replace(settings, concurrency=config.concurrency or settings.concurrency)
-            for note in unused_settings(settings, by_hand=via == "files"):
-                yield f"{name}: {note}"
 
 
 def _notes(planned: PlannedRun) -> tuple[str, ...]:

@@ -22,7 +22,6 @@ from ..reports.calibration_report import say_calibration
 from ..reports.charts import cascade_curve
 from ..reports.drawing import write_picture
 from ..store.bench_config import read_rows
-from ..store.sides import enter_sides
 from ..terminal import answer, progress_on_stderr, say
 from .decorators import options_of, writes_workspace
 from .help import Command
@@ -93,7 +92,6 @@ def calibrate(
     with progress_on_stderr(quiet=as_json) as watch:
         prompt = workspace.registry.get(judge)
         dataset = read_rows(prompt, data, rows, audited=rows.audited)
-        enter_sides(workspace, data)
         result = run_calibration(
             workspace,
             prompt,

@@ -12,7 +12,6 @@ from ..actions.read_objective import saved_slices
 from ..config.environment import Environment
 from ..reports.plan_report import detectable_in_words
 from ..store.run_config import RunConfig
-from ..store.sides import SIDES_FILE
 from ..store.workspace import Workspace
 from .file_data import stat_of
 
@@ -46,7 +45,6 @@ def stamp_of_plan(
     data = Path(config.data)
     files = [
         data,
-        data.with_name(SIDES_FILE),
         environment.models,
         environment.shared,
     ]

@@ -15,7 +15,6 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -27,11 +26,12 @@ from ...optimize.holdout.look_counting import LookRequest, requested_look
 from ...optimize.holdout.row_fingerprints import RowFingerprints, keys_of, row_keys
 from ...optimize.holdout.sides import SeenRows, known_sides
 from .ledger import HoldoutLedger
-from .sides import SIDES_FILE, enter_sides
 from .workspace import Workspace
 
 SEAL_FIRST = "bench --seal"
 """How the ledger calls a holdout that was sealed before a run."""
+SPLIT_BY = "data split"
+"""How it calls what `data split` wrote."""
 SEALED_WAY = "--sealed, or sealed=True in Python,"
 """How a person has rows read that were so sealed."""
 _VERSION = re.compile(r".+@([0-9a-f]{12})")
@@ -65,8 +65,9 @@ class Seal:
         """What sealed the rows, in words."""
         if self.run_id.startswith(SEAL_FIRST):
             return f"by {SEAL_FIRST}"
-        to = "by" if self.run_id.startswith(SIDES_FILE) else "to run"
-        return f"{to} {self.run_id}"
+        if self.run_id.startswith((SPLIT_BY, "sides.jsonl")):  # as version 0.3 calls it
+            return f"by {SPLIT_BY}"
+        return f"to run {self.run_id}"
 
     def shown(self, judged: JudgedDataset) -> JudgedDataset:
         """Return the rows that may be shown one by one."""
@@ -121,7 +122,7 @@ class ReadRows:
         return f"{version} on sealed rows" if self.sealed else version
 
 
-def seal_first(workspace: Workspace, dataset: Dataset, data: Path | None = None) -> None:
+def seal_first(workspace: Workspace, dataset: Dataset) -> None:
     """Set holdout and final rows aside, in the workspace, as `optimize` would: before anything is
     read of them.
 
@@ -130,14 +131,11 @@ def seal_first(workspace: Workspace, dataset: Dataset, data: Path | None = None)
 
     Args:
         workspace: Where the ledger is; it is made.
-        data: The file they come from, beside which may stand where the groups are.
 
     Raises:
         InputError: The rows cannot be split.
         WorkspaceError: The ledger cannot be written.
     """
-    if data is not None:
-        enter_sides(workspace, data)
     ledger = HoldoutLedger(workspace.database)
     parts = split_with_memory(ledger.history(), None, dataset, None)
     ledger.remember(seen_rows(f"{SEAL_FIRST} ({parts.holdout.content_hash[:12]})", parts))

@@ -317,19 +317,6 @@ def test_replies_that_were_cut_go_out_once_more(
     assert (code, body["calls"], body["unscored"]) == (0, 5, {})
 
 
-def test_a_setting_without_effect_is_named(rows: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """By `plan` beforehand, and by the command that is given it."""
-    note = "without effect through files: concurrency"
-    _, plan = run(
-        capsys, "optimize", "--plan", "groundedness", rows, *OPTIMIZE, *FILES, "--concurrency", "9"
-    )
-    assert [line for line in plan["notes"] if "without effect" in line] == [f"by-hand: {note}"]
-    command = ("bench", "groundedness", rows, *FILES, "--concurrency", "9")
-    assert run(capsys, *command)[0] == 3
-    answer(Path("x"))
-    assert note in run(capsys, *command)[1]["notes"]
-
-
 @pytest.mark.slow
 def test_a_run_that_is_resumed_prints_what_is_new(
     rows: str, capsys: pytest.CaptureFixture[str]

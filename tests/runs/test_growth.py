@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges import InputError, Registry, Splits, load_dataset
+from judgewright.judges import Registry, Splits, load_dataset
 from judgewright.judges.files import RawRoles
 from judgewright.judges.splits import PARTS
 from judgewright.optimize.events import RowsSplit, read_as
@@ -114,32 +114,6 @@ def test_a_run_keeps_its_split_whatever_later_files_join(
     assert [(event.kind, event.payload) for event in again.run.events] == [
         (event.kind, event.payload) for event in first.run.events
     ]
-
-
-def test_the_parts_go_with_the_data(
-    place: Workspace, lines: list[dict[str, object]], tmp_path: Path
-) -> None:
-    """Where `data split` wrote them and nobody has run anything; a damaged file is named with its
-    line.
-    """
-    path = write(tmp_path / "rows.jsonl", lines[: len(lines) // 2])
-    with Workspace(tmp_path / "elsewhere") as elsewhere:
-        split_file(
-            elsewhere, path, tmp_path / "parts", roles=RawRoles(), shares=(25, 25, 25, 25), seed=1
-        )
-    grown = write(tmp_path / "parts" / "grown.jsonl", lines)
-    homes = homes_of(split_of(place, start(place, grown)))
-    written = written_homes(tmp_path / "parts")
-    assert written.items() <= homes.items()
-    assert len(homes) == len(lines) > len(written)
-    split_file(place, grown, tmp_path / "again", roles=RawRoles(), shares=(10, 20, 30, 40), seed=2)
-    assert written_homes(tmp_path / "again") == homes
-    write(
-        tmp_path / "parts" / "sides.jsonl",
-        [{"part": "holdout", "group": "00", "size": 1, "rows": ["x"]}],
-    )
-    with pytest.raises(InputError, match=r"sides.jsonl, line 1 is not a group"):
-        start(place, grown)
 
 
 def test_a_workspace_keeps_the_parts_that_data_split_wrote(

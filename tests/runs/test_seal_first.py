@@ -262,13 +262,10 @@ def test_a_page_checks_a_file_again_once_some_of_it_is_sealed(folder: Path, say:
 
 
 def test_a_file_behind_a_link_has_the_name_that_was_typed(folder: Path, say: Say) -> None:  # noqa: F811
-    """The run shows the link's name and reads the file it leads to; `--seal` reads the sides beside
-    the link.
-    """
+    """The run shows the link's name and reads the file it leads to."""
     (folder / "d").mkdir()
     (folder / "rows.jsonl").rename(folder / "d" / "rows.jsonl")
     (folder / "latest.jsonl").symlink_to(folder / "d" / "rows.jsonl")
-    (folder / "d" / "sides.jsonl").write_text("no line of sides\n", encoding="utf-8")
     say("bench", "groundedness", "latest.jsonl", *SIMULATED, "--seal")
     jw.bench("groundedness", "latest.jsonl", model="simulated")
     listed = json.loads(say("runs", "list", "--json"))

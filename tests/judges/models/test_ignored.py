@@ -1,6 +1,5 @@
 """Which parameters a reply shows to be ignored."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,13 +8,10 @@ from judgewright.judges.models import (
     Client,
     Completion,
     Endpoint,
-    Exchange,
     Message,
-    ModelSettings,
     Request,
     TokenLogprob,
     ignored_parameters,
-    unused_settings,
 )
 
 FORM = {"type": "json_schema", "json_schema": {"name": "verdict", "schema": {"type": "object"}}}
@@ -87,30 +83,3 @@ def test_the_client_counts_what_is_ignored_and_keeps_what_is_refused(fake) -> No
         client.stats.dropped.clear()
         client.ask(requests)
     assert (client.stats.ignored, client.stats.dropped) == ({"response_format": 3}, {"seed"})
-
-
-@pytest.mark.parametrize(
-    ("settings", "by_hand", "note"),
-    [
-        (ModelSettings(), True, []),
-        (ModelSettings(temperature=0.5, max_tokens=9), True, []),
-        (ModelSettings(concurrency=9), False, ["without effect through batches: concurrency"]),
-        (ModelSettings(timeout=9.0, headers={"a": "b"}), False, []),
-        (
-            ModelSettings(timeout=9.0, tokens_per_minute=9, requests_per_minute=9),
-            True,
-            ["without effect through files: requests_per_minute, tokens_per_minute, timeout"],
-        ),
-    ],
-)
-def test_settings_that_batches_and_files_have_no_use_for_are_named(
-    tmp_path: Path, settings: ModelSettings, by_hand: bool, note: list[str]
-) -> None:
-    """Those of calls and connections; a client says it with what it did."""
-    assert unused_settings(settings, by_hand=by_hand) == note
-    if by_hand:
-        model = Endpoint(name="m", base_url="http://127.0.0.1:9/v1", api_key=None)
-        assert (
-            list(Client(model, settings=settings, exchange=Exchange(tmp_path)).stats.notes) == note
-        )
-        assert not Client(model, settings=settings).stats.notes

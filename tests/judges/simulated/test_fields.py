@@ -19,17 +19,11 @@ from judgewright.judges import (
     read_reply,
     response_format,
 )
-from judgewright.judges.models import Message, Request
-from judgewright.judges.simulated import Reader, Simulated, TaskName, load_rules, pair_of
+from judgewright.judges.models import Request
+from judgewright.judges.simulated import Simulated, TaskName, load_rules, pair_of
 
 NAMES = load_rules().fields
-READER = Reader(load_rules())
 MODEL = Simulated()
-DEFINITION = (
-    "Meaning: the question asks what the firm does about water.\n"
-    "1. Targets for the litres drawn from rivers.\n"
-    "2. Treatment of waste water before it leaves the plant."
-)
 
 
 def answer(prompt: JudgePrompt, inputs: Mapping[str, str]) -> Verdict:
@@ -67,25 +61,6 @@ def test_the_fields_name_the_task(names: str, task: TaskName) -> None:
         assert (pair.task, pair.alone) == (task, False)
 
 
-def test_an_empty_definition_leaves_plain_relevance() -> None:
-    """A row without a definition is judged like one of a judge that has none."""
-    pair = pair_of(NAMES, {"question": "who", "relevance_definition": " ", "paragraph": "Ann"}, "")
-    assert pair is not None
-    assert (pair.task, pair.focus) == ("context_relevance", "who")
-
-
-def test_one_line_of_a_definition_is_enough() -> None:
-    """A paragraph that fits one example of many is covered as well as by a definition with that
-    example alone.
-    """
-    question, lines = "What does the firm do about water?", DEFINITION.splitlines()
-    ground = "Waste water gets a treatment in two basins before it leaves the plant."
-    whole = READER.features("defined_relevance", f"{question}\n{DEFINITION}", ground)
-    alone = READER.features("defined_relevance", f"{question}\n{lines[2]}", ground)
-    other = READER.features("defined_relevance", f"{question}\n{lines[1]}", ground)
-    assert whole["coverage"] == alone["coverage"] > other["coverage"]
-
-
 @pytest.mark.parametrize(
     ("gold", "given_answer", "right"),
     [
@@ -113,18 +88,6 @@ def test_an_answer_is_right_as_far_as_it_has_the_gold_answer(
         "answer": given_answer,
     }
     assert answer(Registry().get("answer_correctness"), inputs).positive is right
-
-
-def test_without_content_words_and_without_the_phrase_nothing_is_found() -> None:
-    """`verbatim` looks for whole words in the first sentence alone."""
-    for ground, found in (
-        ("Yes, it is.", 1.0),
-        ("Yesterday.", 0.0),
-        ("It was. Yes.", 0.0),
-        ("", 0.0),
-    ):
-        assert READER.features("answer_correctness", "yes", ground)["verbatim"] == found
-    assert READER.features("answer_relevance", "yes", "Yes, it is.")["verbatim"] == 0.0
 
 
 @pytest.mark.parametrize(
@@ -166,100 +129,14 @@ def test_two_sources_are_a_choice_and_an_unclear_question_is_less_sure() -> None
     assert cars.confidence > unclear.confidence
 
 
-@pytest.mark.parametrize(
-    ("name", "sentence", "inputs"),
-    [
-        (
-            "answer_correctness",
-            "Every number and date in the gold answer must match the response.",
-            {
-                "query": "How long is the tunnel?",
-                "gold_answer": "The tunnel is 740 metres long",
-                "answer": "470 metres",
-            },
-        ),
-        (
-            "answerability",
-            "The text must answer the question itself.",
-            {
-                "question": "When was the ferry to Osk built?",
-                "passages": "The ferry to Osk is built of oak.",
-            },
-        ),
-        (
-            "interpretation_groundedness",
-            "Check every name; one that does not appear in the passages means a low grade.",
-            {
-                "query": "the tower",
-                "interpretation": "Who built the tower of Brenk?",
-                "passages": "The tower of Osk was built by monks.",
-            },
-        ),
-    ],
-)
-def test_a_directive_lowers_the_rows_it_speaks_of_in_the_newer_tasks(
-    name: str, sentence: str, inputs: dict[str, str]
-) -> None:
-    """The newer judges can be optimised: a sentence added to the criteria moves the rows it is
-    about.
-    """
-    shipped = Registry().get(name)
-    bare = shipped.edited(
-        criteria="Compare the two texts with care and decide as a careful reader would. " * 5
-    )
-    told = bare.edited(criteria=f"{bare.criteria} {sentence}")
-    task = pair_of(NAMES, inputs, "")
-    assert task is not None
-    features = READER.features(task.task, task.focus, task.ground)
-    latent = [
-        sum(w * v for w, v in zip(read.weights, features.values, strict=True)) - read.cut
-        for read in (
-            MODEL._prompts.read(task.task, p.system_text(), p.reply, None) for p in (bare, told)
-        )
-    ]
-    assert latent[1] < latent[0]
-
-
-@pytest.mark.parametrize(
-    ("name", "task"),
-    [
-        ("groundedness", "groundedness"),
-        ("answer_relevance", "answer_relevance"),
-        ("context_relevance", "context_relevance"),
-        ("answer_correctness", "answer_correctness"),
-        ("answerability", "answerability"),
-        ("interpretation_groundedness", "interpretation_groundedness"),
-        ("diras", "defined_relevance"),
-    ],
-)
-def test_criteria_without_rows_name_their_task(name: str, task: TaskName) -> None:
-    """A critique that quotes no row is still answered in the words of its task."""
-    assert MODEL._critic.task_of(Registry().get(name).criteria) == task
-
-
-def test_an_optimizer_request_with_rows_of_a_newer_task_is_answered_about_it() -> None:
-    """A false positive whose number differs from the gold answer points to numbers."""
-    rows = "".join(
-        "False positive:\n"
-        f"<gold_answer-0a1b2c>The tunnel of Brenk is {n} metres long</gold_answer-0a1b2c>"
-        f"<answer-0a1b2c>The tunnel of Brenk is {n + 100} metres long</answer-0a1b2c>\n"
-        for n in (310, 320, 330, 340)
-    )
-    criteria = "<CURRENT_CRITERIA>Compare the answer with the gold answer.</CURRENT_CRITERIA>\n"
-    found = MODEL._critic.diagnose(criteria + rows, "Compare the answer with the gold answer.")
-    assert (found.task, found.direction, found.causes[0]) == ("answer_correctness", "fp", "numbers")
-    asked = (
-        Message("system", "You are the gradient (feedback) engine."),
-        Message("user", criteria + rows),
-    )
-    assert asyncio.run(MODEL.complete(Request(messages=asked))).text
-
-
 @settings(max_examples=60, deadline=None)
 @given(texts=st.lists(st.text(max_size=200), min_size=3, max_size=3), repeat=st.integers(0, 3))
 def test_any_text_can_be_judged_by_every_judge(texts: list[str], repeat: int) -> None:
-    """No row crashes a newer task, and every reply is JSON of the schema."""
+    """No row crashes a task, and every reply is JSON of the schema."""
     for name in (
+        "groundedness",
+        "context_relevance",
+        "answer_relevance",
         "answer_correctness",
         "diras",
         "answerability",

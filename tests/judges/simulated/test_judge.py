@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from judgewright.judges import (
     Example,
@@ -22,7 +20,7 @@ from judgewright.judges import (
     response_format,
 )
 from judgewright.judges.models import Completion, Message, Request
-from judgewright.judges.simulated import FEATURES, Simulated, bell, load_rules
+from judgewright.judges.simulated import FEATURES, Simulated, load_rules
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "groundedness_multi.jsonl"
 CRITERIA = (
@@ -184,19 +182,6 @@ def test_a_directive_lowers_the_rows_it_speaks_of(
     assert mean_grade(told, good, model) >= 2
 
 
-def test_a_negated_directive_works_the_other_way(model: Simulated) -> None:
-    """`Do not be strict` raises what `be strict` lowers, and saying both cancels out."""
-    statement = "The council voted to close the ferry harbour in spring."
-    strict, not_strict = (
-        mean_grade(judge_prompt(f"{CRITERIA} {t}"), statement, model)
-        for t in ("Be strict.", "Do not be strict.")
-    )
-    assert strict < not_strict
-    active, contradictions = model._prompts.directives("Be strict. Do not be strict.")
-    assert "strict" not in active
-    assert contradictions == 1
-
-
 def test_every_shipped_wording_is_understood_by_the_judge(model: Simulated) -> None:
     """What the optimizer side writes, the judge side reads, with the sign that was meant."""
     for task in load_rules().tasks:
@@ -207,30 +192,6 @@ def test_every_shipped_wording_is_understood_by_the_judge(model: Simulated) -> N
             for wording in directive.against:
                 active, _ = model._prompts.directives(model._critic.worded(task, wording))
                 assert active.get(name, 0.0) < 0, (name, wording)
-
-
-@pytest.mark.parametrize(
-    ("text", "name", "sign"),
-    [
-        ("Don't be too strict.", "strict", -1),
-        ("Never ignore numbers.", "numbers", 1),
-        ("Numbers do not have to match.", "numbers", -1),
-        ("Do not use your own knowledge.", "source_only", 1),
-        ("A high score needs clear evidence.", "direct", 1),
-        ("It need not be explicitly stated.", "direct", -1),
-        ("Partially supported statements should be scored 1.", "partial", 1),
-        ("Any claim not directly stated in the source must receive\na low score.", "direct", 1),
-        ('A refusal or "I don\'t know" scores 0.', "abstention", -1),
-        ("Length must not matter.", "length", 1),
-    ],
-)
-def test_directives_are_found_in_other_words(
-    model: Simulated, text: str, name: str, sign: int
-) -> None:
-    """Detection tolerates wording, line breaks and negation."""
-    strength = model._prompts.directives(text)[0].get(name, 0.0)
-    assert math.copysign(1, strength) == sign
-    assert strength
 
 
 def test_text_inside_a_fence_is_never_a_directive(model: Simulated) -> None:
@@ -264,21 +225,6 @@ def test_planted_orders_work_only_without_the_notice() -> None:
     assert weights[1] > 0.05
 
 
-@given(st.binary(max_size=40), st.integers(0, 1000))
-@settings(max_examples=200, deadline=None)
-def test_noise_is_bounded(row_hash: bytes, repeat: int) -> None:
-    """No draw is more than 3.47 standard deviations out."""
-    assert abs(bell("repeat", row_hash, repeat)) <= 3.47
-
-
-def test_noise_has_mean_0_and_variance_1() -> None:
-    """Ten thousand draws look standardised."""
-    draws = [bell("x", i) for i in range(10_000)]
-    mean = sum(draws) / len(draws)
-    assert abs(mean) < 0.04
-    assert sum((d - mean) ** 2 for d in draws) / len(draws) == pytest.approx(1, abs=0.05)
-
-
 def test_repeats_and_wordings_flip_a_few_percent_of_real_rows(
     model: Simulated, real_rows: list[Row]
 ) -> None:
@@ -294,17 +240,6 @@ def test_repeats_and_wordings_flip_a_few_percent_of_real_rows(
     ):
         flipped = sum(a != b for a, b in zip(first, other, strict=True)) / len(first)
         assert 0.003 <= flipped <= 0.07
-
-
-def test_on_real_rows_strict_accepts_fewer_and_lenient_more(
-    model: Simulated, real_rows: list[Row]
-) -> None:
-    """The directives that move the cut move the share of positives the way they say."""
-    shares = [
-        sum(verdicts(judge_prompt(f"{CRITERIA} {extra}"), real_rows, model))
-        for extra in ("Be strict.", "", "Be lenient where it is close.")
-    ]
-    assert shares[0] < shares[1] < shares[2]
 
 
 @pytest.mark.parametrize(
@@ -334,26 +269,6 @@ def test_replies_follow_the_schema_and_the_scale(model: Simulated, scale: Output
     assert 0.5 <= answer.confidence <= 1
     if scale.kind == "choice":
         assert scale.labels[int(answer.score)] == "harbour"
-
-
-def test_lines_come_in_the_order_the_reply_clause_asks_for(model: Simulated) -> None:
-    """Without a schema the labels of the reply clause are answered one by one."""
-    text = complete(
-        Request(messages=judge_prompt().messages(row("Boats may stay until the spring."))), model
-    ).text
-    labels = [line.split(":")[0] for line in text.splitlines()]
-    assert labels == ["Criterion", "Supporting evidence", "Score", "Confidence"]
-    assert '"Fishing boats may stay until the spring."' in text
-
-
-def test_an_abstention_is_named_and_follows_the_rule(model: Simulated) -> None:
-    """The abstention rule decides what a statement without facts is worth."""
-    statement = "I don't know the answer to this."
-    against = judge_prompt(CRITERIA.replace("counts as fully grounded", "gets 0"))
-    assert mean_grade(judge_prompt(), statement, model) >= 2
-    assert mean_grade(against, statement, model) < 0.5
-    completion = complete(Request(messages=judge_prompt().messages(row(statement))), model)
-    assert "Supporting evidence: abstention" in completion.text
 
 
 def test_a_prompt_without_a_reply_format_loses_some_replies(model: Simulated) -> None:
@@ -422,15 +337,3 @@ def test_demonstrations_pull_the_cut_towards_their_grades(model: Simulated) -> N
 def test_a_message_with_nothing_to_judge_gets_prose() -> None:
     """No fields, no score: the reply is unscored, not a zero."""
     assert "Score" not in say("You are a judge.", "hello").text
-
-
-@given(st.text(max_size=300), st.text(max_size=300))
-@settings(max_examples=150, deadline=None)
-def test_any_text_can_be_judged(source: str, statement: str) -> None:
-    """Whatever the row holds, the reply is a verdict on the scale."""
-    prompt = judge_prompt(reply="Answer in JSON.", reply_schema=SCHEMA)
-    asked = row(statement, source)
-    completion = complete(
-        Request(messages=prompt.messages(asked), response_format=response_format(prompt)), MODEL
-    )
-    assert isinstance(read_reply(prompt, completion), Verdict)

@@ -86,21 +86,6 @@ def test_feedback_names_what_the_quoted_rows_show() -> None:
     assert said == [backward(repeat) for repeat in range(60)]
 
 
-def test_feedback_does_not_ask_for_what_the_criteria_have() -> None:
-    """A directive that is there already is not named as the cause."""
-    found = MODEL._critic.diagnose(critique(), f"{CRITERIA} Every number must match the source.")
-    assert "numbers" in MODEL._critic.diagnose(critique(), CRITERIA).causes
-    assert "numbers" not in found.causes
-
-
-def test_the_direction_is_read_from_the_rows() -> None:
-    """False negatives lead to other causes than false positives."""
-    assert MODEL._critic.diagnose(critique(), CRITERIA).direction == "fp"
-    found = MODEL._critic.diagnose(critique("false negative"), CRITERIA)
-    assert found.direction == "fn"
-    assert "strict" not in found.causes
-
-
 def test_the_optimizer_step_adds_the_asked_directive_in_tags() -> None:
     """Most edits realise the feedback and keep the rest; a few are harmless or harmful, hardly any
     lack the tags.
@@ -194,10 +179,3 @@ def test_a_refused_loss_is_mended() -> None:
 def test_any_request_gets_an_answer(system: str, user: str, repeat: int) -> None:
     """Nothing in a request makes the writing side fail, and it never answers with nothing."""
     assert say(system, user, repeat)
-
-
-def test_a_critique_without_rows_is_answered_from_its_words() -> None:
-    """Counts and words of the head give the direction where no row is quoted."""
-    head = "Weighted loss 0.3 over 8 rows; 1 false positives, 6 false negatives."
-    assert MODEL._critic.diagnose(head, CRITERIA).direction == "fn"
-    assert say(BACKWARD, f"<CRITERIA>{CRITERIA}</CRITERIA>\n{head}")
