@@ -13,7 +13,7 @@ MOST_FILES = 200
 MOST_LOOKED_AT = 5_000
 DEPTH = 3
 """Folders below the workspace's that are looked into."""
-_PASSED_OVER = frozenset({"prompts", "marks", "node_modules", "__pycache__", "venv"})
+_PASSED_OVER = frozenset({"prompts", "node_modules", "__pycache__", "venv"})
 
 FirstRows = tuple[Mapping[str, Cell], ...]
 """The first rows of a data file."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import asdict
 from textwrap import shorten
 from typing import Any
 
@@ -80,7 +79,6 @@ def judged_rows(
         "threshold": judged.rule.threshold if judged.rule else None,
         "cuts": list(values.items()),
         "classes": list(judged.scale.labels) if choice else [],
-        "labels": asdict(judged.dataset.labels),
         "unreadable": group_unreadable(judged),
     }
     return head, items, arrays

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ...judges import Dataset, InputError, OutputScale, by_column
+from ...judges import Dataset, InputError, by_column
 from ...optimize.holdout.ledger import MAX_LOOKS
 from ...optimize.holdout.look_counting import LookRequest, requested_look
 from ..actions.compare_runs import compare_runs, parse_side
@@ -32,7 +32,6 @@ from .plan_pages import planned_body, stamp_of_plan
 from .queue_rows import queue_items
 from .row_pages import (
     Arrays,
-    Json,
     RowItem,
     RowPages,
     read_row_pages,
@@ -179,12 +178,6 @@ def bytes_to_read(workspace: Workspace, query: RowQuery) -> int:
     files = [path for run in runs for path in _files_of(run)]
     files += [workspace.root / name for name in query.verdict_files]
     return sum(stat_of(path)[1] for path in files)
-
-
-def scale_of(head: Json) -> OutputScale:
-    """Return the scale that people labelled on."""
-    values: dict[str, Any] = {**head["labels"], "labels": tuple(head["labels"]["labels"])}
-    return OutputScale(**values)
 
 
 def _slices(workspace: Workspace, run_id: str, column: str) -> dict[str, Any]:  # Any: JSON

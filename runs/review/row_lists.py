@@ -20,11 +20,9 @@ from ..actions.run_summary import RunSummary, read_optimization
 from ..actions.show_rows import Side
 from .app_state import AppState
 from .bench_pages import measured_of
-from .marks import marks_of, set_mark
 from .matrix import Column, Matrix, RowFilter
 from .paged import Paged
 from .routes import Address
-from .row_data import scale_of
 
 ROWS_PER_PAGE = 20
 DIRECTIONS: Mapping[str, Direction] = {"right": "became right", "wrong": "became wrong"}
@@ -116,7 +114,7 @@ def flips(state: AppState, request: Request) -> Response:
         rows=map(rows.read, page.items),
         choices=choices,
         asked=asked,
-        **_marks(state, run),
+        run=run,
     )
 
 
@@ -141,17 +139,8 @@ def wrong(state: AppState, request: Request) -> Response:
         rows=[read_row(table, position) for position in page.items],
         choices=choices,
         asked=asked,
-        **_marks(state, run),
+        run=run,
     )
-
-
-def mark(state: AppState, request: Request) -> Response:
-    """Mark the label of a row that flipped, or that a benchmark's judge got wrong."""
-    run = state.read(request.path_params["run"])
-    pages = column_of(state, run).pages
-    listed = "rows" if run.record.kind == "bench" else "flips"
-    marks = marks_of(state, run, scale_of(pages.head))
-    return set_mark(state, request, marks, pages, f"/runs/{run.run_id}/{listed}")
 
 
 def column_of(state: AppState, run: RunSummary, side: Side = "after") -> Column:
@@ -174,14 +163,7 @@ def _paged(request: Request, positions: IntArray) -> Paged[int]:
     return Paged(positions.tolist(), request.query_params.get("page", "1"), ROWS_PER_PAGE)
 
 
-def _marks(state: AppState, run: RunSummary) -> dict[str, Any]:  # Any: what the templates name
-    labels = scale_of(column_of(state, run).pages.head)
-    marks = marks_of(state, run, labels)
-    return {"run": run, "labels": labels, "marks": marks.read(), "marks_path": marks.path}
-
-
 ADDRESSES = (
     Address("/runs/{run}/flips", flips),
     Address("/runs/{run}/rows", wrong),
-    Address("/runs/{run}/mark", mark, "POST"),
 )

@@ -2,7 +2,7 @@
 and looks.
 
 The database is one SQLite file in the folder, or a PostgreSQL that many machines share. Files stay
-in the folder of whoever works: prompts, slices, marks and uploads, and in `.judgewright/` rows kept
+in the folder of whoever works: prompts, slices and uploads, and in `.judgewright/` rows kept
 from Python, exchanges with batch queues, pages and the output of jobs.
 """
 

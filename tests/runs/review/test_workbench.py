@@ -25,7 +25,6 @@ from judgewright.judges import (
     equal_gain,
     load_dataset,
 )
-from judgewright.judges.reliability import read_audit
 from judgewright.optimize import ObjectiveWords, Unsettled
 from judgewright.optimize.events import JudgeMeasured
 from judgewright.optimize.holdout.row_fingerprints import RowFingerprints
@@ -318,38 +317,6 @@ def test_an_answer_is_not_lost_while_another_process_writes(
     assert post(writer, page.partition("?")[0], verb="label", grade="1", **fields)[0] == 303
 
 
-def test_marks_are_what_audited_reads(writer: TestClient, bench_own: Workbench) -> None:
-    """A mark is set, changed and taken away; a row that is not shown cannot be marked."""
-    where = f"/runs/{bench_own.after}"
-    rows = re.findall(r'name="row" value="([^"]+)"', at(writer, "/runs/{after}/rows", bench_own))
-    back = f"{where}/rows?page=1#row-1"
-    assert post(writer, f"{where}/mark", row=rows[0], mark="wrong label", back=back) == (303, back)
-    assert (
-        post(writer, f"{where}/mark", row=rows[1], mark="real error", back="//evil.example/")[1]
-        == f"{where}/rows"
-    )
-    path = next((bench_own.root / "marks").glob("rows-*.jsonl"))
-    assert {name: one.mark for name, one in read_audit(path).items()} == {
-        rows[0]: "wrong label",
-        rows[1]: "real error",
-    }
-    assert 'aria-pressed="true"' in at(writer, "/runs/{after}/rows", bench_own)
-    post(writer, f"{where}/mark", row=rows[0], mark="unclear")
-    post(writer, f"{where}/mark", row=rows[1], mark="")
-    assert {name: one.mark for name, one in read_audit(path).items()} == {rows[0]: "unclear"}
-    ids = [json.loads(line)["id"] for line in path.read_text(encoding="utf-8").splitlines()]
-    assert ids == [rows[0]]
-    sealed = re.search(r"\[mark (.+)\]", bench_own.sealed[0])
-    assert sealed
-    assert post(writer, f"{where}/mark", row=sealed[1], mark="unclear")[0] == 404
-    assert post(writer, f"{where}/mark", row=rows[0], mark="<b>")[0] == 404
-    flips = re.findall(r'name="row" value="([^"]+)"', at(writer, "/runs/{run}/flips", bench_own))
-    assert (
-        post(writer, f"/runs/{bench_own.run_id}/mark", row=flips[0], mark="wrong label")[0] == 303
-    )
-    assert flips[0] in read_audit(path)
-
-
 def test_a_version_is_labelled_made_current_and_the_way_leads_back(
     writer: TestClient, bench_own: Workbench
 ) -> None:
@@ -557,13 +524,5 @@ def test_rows_are_labelled_and_marked_by_keys_alone(
             ("skip", None),
         ]
         assert records[1].row_id == records[3].row_id != records[0].row_id
-        page.goto(f"{home}/runs/{bench_own.after}/rows")
-        row = page.locator("input[name=row]").nth(1).input_value()
-        page.keyboard.press("j")
-        page.keyboard.press("j")
-        page.keyboard.press("w")
-        page.wait_for_url(re.compile("#row-2$"))
-        (path,) = (bench_own.root / "marks").glob("*.jsonl")
-        assert {name: one.mark for name, one in read_audit(path).items()} == {row: "wrong label"}
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert complaints == []
