@@ -100,25 +100,6 @@ def test_a_second_command_of_the_workspace_begins_where_the_first_one_ended(
     assert {seen["response_format"]["type"] for seen in endpoint.seen[tries:]} == {"json_object"}
 
 
-@pytest.mark.parametrize(("setting", "sent"), [("omit", None), ("json_object", "json_object")])
-def test_a_setting_of_the_model_leaves_the_form_out_from_the_start(
-    served: tuple[Refusing, str],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    setting: str,
-    sent: str | None,
-) -> None:
-    """`response_format` in models.yaml."""
-    endpoint, model = served
-    _, address = model.split("@")
-    (tmp_path / "models.yaml").write_text(
-        f"plain: {{base_url: {address}, model: m, response_format: {setting}}}\n"
-    )
-    bench(write_rows(tmp_path / "a.jsonl", 0, 12), "plain", tmp_path / "w", capsys)
-    assert len(endpoint.seen) == 12
-    assert {seen.get("response_format", {}).get("type") for seen in endpoint.seen} == {sent}
-
-
 def test_models_test_climbs_the_same_ladder(
     served: tuple[Refusing, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

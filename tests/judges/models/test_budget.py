@@ -54,15 +54,6 @@ def test_doubt_counts_in_full_and_release_not_at_all():
         assert budget.cost == left
 
 
-def test_a_budget_in_money_needs_a_price():
-    """The error names the model and both ways out."""
-    budget = Budget(money=5.0, tokens=None, spent=Spending())
-    with pytest.raises(InputError, match="the price of model 'llama-7b' is unknown") as caught:
-        budget.reserve(cost=None, tokens=10, model="llama-7b")
-    assert caught.value.hint is not None
-    assert "--budget 200000tokens" in caught.value.hint
-
-
 @pytest.mark.parametrize("amount", [-1.0, float("nan"), float("inf")])
 def test_a_budget_that_is_no_amount_is_refused(amount):
     """Negative and non-finite amounts are input errors."""

@@ -31,7 +31,6 @@ from judgewright.judges.models import (
     Endpoint,
     MemoryRecord,
     Message,
-    ModelSettings,
     Price,
     Prices,
     Progress,
@@ -310,27 +309,6 @@ def test_a_pause_holds_while_the_record_is_being_written():
     assert before_the_pause < 25
 
 
-def test_a_rate_limited_endpoint_loses_no_row(fake):
-    """A server that bears 10 at once and refuses the rest: every row is answered, and the client
-    learns.
-    """
-
-    def answer(seen):
-        if fake.in_flight >= 10:
-            return fake.Reply(
-                status=429, body={"error": {"message": "slow"}}, headers={"retry-after-ms": "10"}
-            )
-        return fake.Reply(body=fake.completion(f"echo {seen.text}"), delay=0.005)
-
-    fake.answer = answer
-    with over_http(fake) as client:
-        got = client.ask(rows(300))
-    assert [c.text for c in got if isinstance(c, Completion)] == [
-        f"echo row {i}" for i in range(300)
-    ]
-    assert fake.most_in_flight <= 24
-
-
 class Rounds(Scripted):
     """Answers nobody before as many are in flight as are expected next."""
 
@@ -366,21 +344,6 @@ def test_the_concurrency_doubles_up_to_its_ceiling_or_starts_where_it_was_named(
         client.ask(rows(400))
     assert (model.most, model.expected) == (rounds[-1], [])
     assert client.stats.calls == 400
-
-
-@pytest.mark.parametrize(
-    ("limits", "more", "least", "most"),
-    [
-        ({"requests_per_minute": 60}, {}, 28, 31),
-        ({"tokens_per_minute": 150, "concurrency": 1}, {"max_tokens": 5}, 240, 320),
-    ],
-    ids=["one request a second", "six calls of 25 tokens a minute"],
-)
-def test_a_users_rate_is_obeyed(instant, limits, more, least, most):
-    """Thirty calls take their time by the client's clock, however many tokens were reserved."""
-    with Client(Scripted(), clock=instant, settings=ModelSettings(**limits)) as client:
-        client.ask(rows(30, **more))
-    assert least <= instant.time <= most
 
 
 def test_an_overload_is_nobodys_poison(instant):
@@ -513,55 +476,6 @@ def test_a_programming_error_in_a_model_is_raised_as_it_is():
 
 
 # Parameters.
-
-
-def test_refused_parameters_are_left_out_once_and_said(fake):
-    """A server that refuses four of them in turn still completes every row, at no tries and no
-    cost.
-    """
-    refusals = {
-        "temperature": "Unsupported value: 'temperature' does not support 0.0 with this model.",
-        "max_tokens": "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
-        "logprobs": "Unsupported param: logprobs",
-        "response_format": (
-            'response_format type must be one of "text" or "json_object", but got: json_schema'
-        ),
-    }
-
-    def answer(seen):
-        for name, message in refusals.items():
-            if name in seen.body:
-                return fake.Reply(status=400, body={"error": {"message": message, "param": None}})
-        return fake.Reply(body=fake.completion())
-
-    fake.answer = answer
-    asked = rows(60, max_tokens=9, top_logprobs=2, response_format={"type": "json_schema"})
-    with over_http(fake, tries=1) as client:
-        got = client.ask(asked)
-        before = len(fake.seen)
-        more = client.ask_one(Request(messages=(Message("user", "one more"),), max_tokens=9))
-    assert {c.dropped for c in got} == {
-        ("logprobs", "max_tokens_name", "response_format", "temperature")
-    }
-    assert client.stats.dropped == {"logprobs", "max_tokens_name", "response_format", "temperature"}
-    assert more.dropped == ("max_tokens_name", "temperature")  # it asked for no log-probabilities
-    assert len(fake.seen) == before + 1
-    assert fake.seen[-1].body["max_completion_tokens"] == 9
-
-
-def test_a_server_that_keeps_refusing_what_it_does_not_get_ends_in_a_failure():
-    """No endless loop."""
-    refusal = ModelError("again", status=400, refused_parameter="seed")
-    model = Scripted(lambda text, nth: refusal)
-    with Client(model) as client:
-        got = client.ask(rows(1))
-    assert isinstance(got[0], ModelError)
-    assert model.left_out == [
-        frozenset(),
-        frozenset({"seed"}),
-        frozenset({"temperature"}),
-        {"seed", "temperature"},
-    ]
 
 
 # The budget.
@@ -821,27 +735,6 @@ def test_progress_is_reported_in_the_calling_thread_and_ends_complete(fake, pric
     assert len(seen) >= 2
 
 
-def test_an_empty_ask_is_answered_at_once():
-    """With no thread, no loop, and one report."""
-    seen: list[Progress] = []
-    client = Client(Scripted())
-    assert client.ask([], progress=seen.append) == []
-    assert [p.total for p in seen] == [0]
-    client.close()
-
-
-def test_ask_one_raises_what_ask_would_list(instant):
-    """A failure, or the spent budget."""
-    with (
-        Client(Scripted(lambda text, nth: ModelError("no", status=400))) as client,
-        pytest.raises(ModelError, match="no"),
-    ):
-        client.ask_one(rows(1)[0])
-    budget = Budget(money=None, tokens=0, spent=Spending())
-    with Client(Scripted(), budget=budget) as client, pytest.raises(BudgetSpent):
-        client.ask_one(rows(1)[0])
-
-
 def test_it_works_where_a_loop_is_already_running():
     """As in a notebook."""
 
@@ -890,25 +783,6 @@ def test_what_another_ask_was_answered_meanwhile_is_not_sent_again():
         got = client.ask(rows(3))
     assert [c.text for c in got] == [f"echo row {i}" for i in range(3)]
     assert set(model.counts.values()) == {1}
-
-
-def test_a_closed_client_may_be_asked_again():
-    """Its model is closed once per use, and its thread is gone."""
-    model = Scripted()
-    client = Client(model)
-    for i in range(2):
-        client.ask(rows(1, repeat=i))
-        client.close()
-        client.close()
-    assert model.closed == 2
-    assert "judgewright-client" not in {thread.name for thread in threading.enumerate()}
-
-
-@pytest.mark.parametrize("bad", [{"concurrency": 0}, {"tries": 0}, {"row_seconds": 0}])
-def test_numbers_below_one_are_refused(bad):
-    """Before anything is asked."""
-    with pytest.raises(InputError, match="at least 1"):
-        Client(Scripted(), **bad)
 
 
 def test_the_key_is_in_no_error_record_or_log(fake, caplog):

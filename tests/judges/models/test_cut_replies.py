@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from judgewright.judges import BudgetSpent, Message, ModelError, Progress, Request
+from judgewright.judges import BudgetSpent, Message, ModelError, Request
 from judgewright.judges.models import (
     Budget,
     Client,
@@ -56,14 +56,6 @@ def test_a_cut_reply_is_asked_for_once_more_with_twice_the_room(reasoner: Server
     assert asking.stats.calls == 2
     assert asking.stats.tokens_out == completion.tokens_out
     assert asking.stats.dropped == {"temperature", "max_tokens_name"}
-
-
-def test_progress_says_how_many_requests_are_open_once_more(reasoner: Server) -> None:
-    """Their count falls when they are asked again, so that has a number."""
-    seen: list[Progress] = []
-    with client(reasoner) as asking:
-        asking.ask(requests(3), progress=seen.append)
-    assert (seen[-1].done, seen[-1].again) == (3, 3)
 
 
 def test_it_is_not_asked_for_a_third_time(reasoner: Server) -> None:
@@ -177,14 +169,6 @@ def test_a_judge_without_room_stops_before_the_rest_is_paid_for(reasoner: Server
         assert all(
             isinstance(outcome, Completion) for outcome in wider.ask(requests(300, max_tokens=4096))
         )
-
-
-def test_the_same_client_may_be_asked_with_more_room(reasoner: Server) -> None:
-    """The first twenty replies are counted anew after the error."""
-    with client(reasoner) as asking:
-        with pytest.raises(ModelError, match="were cut"):
-            asking.ask(requests(40, max_tokens=512))
-        assert len(asking.ask(requests(40, max_tokens=4096))) == 40
 
 
 def test_later_replies_that_are_cut_stop_nothing(fake: Any) -> None:

@@ -243,24 +243,6 @@ def test_a_body_that_unpacks_to_a_thousand_times_its_size_is_not_unpacked(
     assert error.status == status
 
 
-@pytest.mark.parametrize(
-    ("body", "packing"),
-    [
-        (b"\x1f\x8b\x08\x08\0\0\0\0\0\x03" + b"a name without an end " * 3000, "gzip"),
-        (gzip.compress(b"{}", mtime=0) + b"what follows the end " * 3000, "gzip"),
-    ],
-    ids=["a header without an end", "more after the end"],
-)
-def test_packed_bytes_that_unpack_to_nothing_are_counted_too(fake, ask_for, body, packing):
-    """A body may go on for ever without one byte of content."""
-    fake.answer = lambda seen: fake.Reply(
-        body=body, headers={"content-encoding": packing}, endless=True
-    )
-    error = failure(fake, ask_for())
-    assert fake.sent < 64 * 2**20
-    assert error.status in (200, None)
-
-
 def test_an_error_whose_text_never_ends_is_known_by_its_status(fake):
     """The rest of it is waited for a little, and its connection is closed."""
     fake.answer = lambda seen: fake.Reply(status=429, body=b"slow down", stuck=True)

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from judgewright.judges import ModelError
-from judgewright.judges.models import Client, Completion, Endpoint, Message, Request, SystemClock
+from judgewright.judges.models import Client, Completion, Endpoint, Message, Request
 
 SCHEMA = {"type": "json_schema", "json_schema": {"name": "verdict", "schema": {"type": "object"}}}
 
@@ -21,17 +21,6 @@ class Eager(random.Random):
 
     def uniform(self, a: float, b: float) -> float:
         return a
-
-
-class Watched(SystemClock):
-    """Notes how long somebody wanted to wait."""
-
-    def __init__(self) -> None:
-        self.slept: list[float] = []
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        await super().sleep(seconds)
 
 
 def said(message: str, **more: object) -> dict[str, object]:
@@ -195,15 +184,6 @@ def test_what_is_known_is_not_tried_again(fake):
     assert client.stats.dropped == {"response_format", "max_tokens_name"}
 
 
-@pytest.mark.parametrize("status", [401, 402, 404])
-def test_a_wrong_key_or_model_starts_no_trial(fake, status):
-    """Whatever parameter its text may hold none of."""
-    fake.answer = lambda seen: fake.Reply(status=status, body=said("no"))
-    with asking(fake) as client, pytest.raises(ModelError, match=f"answered {status}: no"):
-        client.ask(judging(300))
-    assert len(fake.seen) <= 20
-
-
 # What answers and is no reply.
 
 
@@ -258,24 +238,3 @@ def test_what_is_no_model_is_said_after_a_few_requests(fake, body, message):
         client.ask(judging(300))
     assert len(fake.seen) <= 20
     assert "base URL" in str(caught.value.hint)
-
-
-@pytest.mark.parametrize("pause", ["0.1", "0"])
-def test_the_reset_of_an_allowance_does_not_hold_back_what_retry_after_allows(fake, pause):
-    """Thirty rows, the first of which is turned away for a tenth of a second, or for none."""
-    headers = {
-        "retry-after": pause,
-        "x-ratelimit-reset-requests": "6m0s",
-        "x-ratelimit-remaining-requests": "0",
-    }
-
-    def answer(seen):
-        if seen.total == 1:
-            return fake.Reply(status=429, body=said("Rate limit reached."), headers=headers)
-        return fake.Reply(body=fake.completion())
-
-    fake.answer = answer
-    clock = Watched()
-    with asking(fake, clock=clock) as client:
-        client.ask(judging())
-    assert sum(clock.slept) < 10

@@ -14,7 +14,6 @@ from judgewright.judges import InputError, JudgeSettings, ModelError, Registry, 
 from judgewright.judges.models import (
     OMIT,
     Client,
-    Completion,
     Endpoint,
     Message,
     ModelSettings,
@@ -136,25 +135,6 @@ def test_what_cannot_be_set_is_refused_by_name(settings: dict[str, Any], message
         ModelSettings(**settings)
     assert str(caught.value).startswith(message)
     assert "CANARY" not in f"{caught.value} {caught.value.hint}"
-
-
-def test_the_client_sends_them_and_the_record_tells_them_apart(fake) -> None:
-    """Extra fields and headers arrive; the same question under other settings is another call."""
-    settings = ModelSettings(
-        extra_body=EFFORT, headers={"X-Team": "blue"}, temperature=OMIT, max_tokens=64
-    )
-    model = Endpoint(name="m", base_url=fake.url, api_key=None, headers=settings.headers)
-    with Client(model, settings=settings) as client:
-        assert isinstance(client.ask_one(ASK), Completion)
-    sent = fake.seen[0]
-    assert sent.body == {
-        "model": "m",
-        "messages": ASK.body()["messages"],
-        "max_tokens": 64,
-        "seed": 0,
-        **EFFORT,
-    }
-    assert sent.headers["x-team"] == "blue"
 
 
 @pytest.mark.parametrize(

@@ -90,9 +90,3 @@ def test_no_verdict_counts_that_the_reply_does_not_plainly_give(fake: Any) -> No
         assert isinstance(found, Unscored), name
         assert (found.reason, detail in found.detail) == (reason, True), found
     assert len(fake.seen) == len(REPLIES) + 1
-
-
-def test_what_was_paid_for_an_unread_reply_is_kept(fake: Any) -> None:
-    """It was billed all the same."""
-    (found,) = ask(fake, ["tool"]).answers
-    assert (found.tokens_in, found.tokens_out) == (20, 5)
