@@ -5,16 +5,13 @@ is spent.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from statistics import median
 from typing import Any
 
-from ...judges import Completion, Model, Prices, Request
+from ...judges import Model, Prices
 from ...judges.claims import FIELD, split_sentences
 from ...judges.files import TokenSummary, count_row_tokens
-from ...judges.models import ignored_parameters
 from ...judges.models.batch_queue import PRICE_SHARE
 from ...judges.models.question import REPLY_TOKENS
 from ...optimize import Objective, open_rows
@@ -31,13 +28,11 @@ from ...optimize.holdout.ledger import split_with_memory
 from ...optimize.proposers.proposer import view_of
 from ...optimize.settings import require_probability
 from ..config.command_options import Via
-from ..config.environment import SIMULATED, Allowance, Environment, open_model, parse_budget
+from ..config.environment import Allowance, Environment, open_model, parse_budget
 from ..store.banks import rows_seen
-from ..store.calls import CallStore
 from ..store.run_config import RunConfig, show_cases
 from ..store.workspace import Workspace
 from .add_cases import tokens_added
-from .bench import describe_parameters
 from .detectable_gain import MinimumDetectableEffect, measured_before, minimum_detectable_gain
 from .prepare_run import PreparedRun, prepare_run
 
@@ -121,7 +116,6 @@ def plan_run(workspace: Workspace, config: RunConfig, environment: Environment) 
     lines = bound_run(planned)
     models, summary, rates = _rates(planned, prepared)
     calls, tokens, money = _spans(lines, rates)
-    named = {config.model: models["judge"], writer: models["optimizer"]}
     budget = _weigh_budget(parse_budget(config.budget), tokens=tokens, money=money)
     if prepared is not wanted:
         budget = "; ".join(filter(None, (describe_split(wanted.config.folds), budget)))
@@ -147,7 +141,6 @@ def plan_run(workspace: Workspace, config: RunConfig, environment: Environment) 
         notes=(
             *_notes(planned),
             *_case_notes(rates),
-            *_settings_notes(workspace, named),
         ),
     )
 
@@ -354,30 +347,6 @@ def _weigh_budget(allowance: Allowance, *, tokens: Span, money: Span) -> str:
     if limit < most:
         return f"{budget} may be too small: {takes}, and seldom more than {form.format(most)}"
     return ""
-
-
-def _settings_notes(workspace: Workspace, models: Mapping[str, Model]) -> list[str]:
-    """Say which settings the endpoints refuse or ignore, as the workspace's calls show."""
-    notes: list[str] = []
-    for name, model in models.items():
-        if name == SIMULATED:
-            continue
-        calls: list[tuple[Request, Completion]] = []
-        if workspace.exists:
-            calls = CallStore(workspace.database, "").recent(
-                endpoint=model.endpoint, model=model.name
-            )
-        if not calls:
-            notes.append(
-                f"{name!r} was not asked here yet: `judgewright models test {name}` asks it once"
-            )
-        if seconds := [reply.latency for _, reply in calls if reply.latency > 0]:
-            took = f"{median(seconds):.2g} s each (median)"
-            notes.append(f"{name}: its last {len(seconds):,} calls took {took}")
-        dropped = {parameter for _, completion in calls for parameter in completion.dropped}
-        ignored = Counter(parameter for call in calls for parameter in ignored_parameters(*call))
-        notes += [f"{name}: {note}" for note in describe_parameters(dropped, ignored)]
-    return notes
 
 
 def _notes(planned: PlannedRun) -> tuple[str, ...]:
