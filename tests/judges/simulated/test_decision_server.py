@@ -13,7 +13,7 @@ import pytest
 from judgewright.judges.models.question import DecisionApi, Question
 from judgewright.judges.simulated import Faults, Server
 
-from ...scripted_decisions import SPOILT, ScriptedDecisions
+from ...scripted_decisions import ScriptedDecisions
 
 PATHS = {"decisions": "/decisions", "systemone": "/systemone", "sglang": "/decisions"}
 
@@ -189,56 +189,6 @@ def test_a_key_a_model_and_a_path_are_checked(api: DecisionApi) -> None:
         assert ask(server, api).status_code == 404
 
 
-SCRIPT = ("401", "413", "429", "429 after 2", "529", "504", "refusal_error", "too_long", "quota")
-
-
-@EVERY_API
-def test_a_script_says_which_error_each_request_gets(api: DecisionApi) -> None:
-    """In order, in the endpoint's own words, none of them billed; after the script all is well."""
-    with Server(app(api, script=SCRIPT)) as server:
-        answers = [ask(server, api) for _ in (*SCRIPT, None)]
-        counted = stats(server)
-    statuses = [answer.status_code for answer in answers]
-    assert statuses == [401, 413, 429, 429, 529, 504, 400, 413, 429, 200]
-    assert [answer.headers.get("retry-after") for answer in answers[2:4]] == [None, "2"]
-    gateway = answers.pop(5)
-    assert gateway.headers["content-type"].startswith("text/html")
-    shape = {"decisions": "error", "systemone": "detail", "sglang": "message"}[api]
-    assert all(shape in answer.json() for answer in answers[:-1])
-    if api == "systemone":
-        assert answers[6].json() == {"detail": {"error_type": "max_tokens_exceeded"}}
-    assert counted["faults"] == {**dict.fromkeys(SCRIPT, 1)}
-    assert (counted["requests"], counted["billed"]) == (10, 1)
-
-
-@EVERY_API
-def test_a_script_says_what_is_wrong_with_an_answer(api: DecisionApi) -> None:
-    """Everything that a client has to notice comes with status 200, and is billed."""
-    script = (*SPOILT, "badjson")
-    with Server(app(api, as_documented, script=script)) as server:
-        texts = {fault: ask(server, api).text for fault in script}
-        assert stats(server)["billed"] == len(script)
-    clean = EXAMPLES[api]["answer"]
-    with pytest.raises(json.JSONDecodeError):
-        json.loads(texts["badjson"])
-    assert "NaN" in texts["nan"]
-    bodies = {fault: json.loads(texts[fault]) for fault in SPOILT}
-    assert bodies["other_model"]["model"] != clean["model"]
-    sums = [shares_of(bodies[fault]["answers"], "s") for fault in ("sum_low", "sum_high")]
-    assert [sum(shares) for shares in sums] == pytest.approx([0.99, 1.2])
-    assert shares_of(bodies["over_one"]["answers"], "s")[-1] == 1.7
-    names = list(answers_of(clean["answers"]))
-    assert list(answers_of(bodies["missing"]["answers"])) == names[:-1]
-    assert list(answers_of(bodies["reordered"]["answers"])) == names[::-1]
-    types = [answers_of(bodies[one]["answers"])["g"]["type"] for one in ("refusal", "other_type")]
-    assert types == ["refusal", "text"]
-
-
-def answers_of(answers: Any) -> dict[str, Any]:
-    """The answers by the names of their questions, in the order in which they came."""
-    return answers if isinstance(answers, dict) else {one["name"]: one for one in answers}
-
-
 def shares_of(answers: Any, name: str) -> list[float]:
     """The probabilities of one answer."""
     shares = answers_of(answers)[name]["probabilities"]
@@ -247,6 +197,11 @@ def shares_of(answers: Any, name: str) -> list[float]:
         if isinstance(shares, dict)
         else [one["probability"] for one in shares]
     )
+
+
+def answers_of(answers: Any) -> dict[str, Any]:
+    """The answers by the names of their questions, in the order in which they came."""
+    return answers if isinstance(answers, dict) else {one["name"]: one for one in answers}
 
 
 @EVERY_API
@@ -265,32 +220,6 @@ def test_the_faults_of_chat_are_those_of_decisions(api: DecisionApi) -> None:
             assert fault in ask(server, api).text
     with Server(app(api, faults=Faults(truncate=1))) as server:
         assert list(answers_of(ask(server, api).json()["answers"])) == ["g", "r"]
-
-
-def test_cloudflares_envelope_is_around_answers_and_errors() -> None:
-    """With the codes that it has for what went wrong."""
-    with Server(
-        app("systemone", envelope=True, script=(None, "too_long", "429", "quota"))
-    ) as server:
-        bodies = [ask(server, "systemone", body).json() for body in (None, None, None, None, b"[]")]
-    whole, *errors = bodies
-    assert (whole["success"], whole["errors"], set(whole["result"]["answers"])) == (
-        True,
-        [],
-        {*"grs"},
-    )
-    assert [body["errors"][0]["code"] for body in errors] == [5021, 3040, 4006, 5012]
-    assert all(body["result"] is None and not body["success"] for body in errors)
-
-
-def test_numbers_are_rounded_as_they_are_asked_to_be() -> None:
-    """Thirds of .01 sum to .99, as they do at the real one."""
-
-    def even(question: Question, state: object) -> Sequence[float]:
-        return (1 / len(question.options),) * len(question.options)
-
-    with Server(app("systemone", even, decimals=2)) as server:
-        assert shares_of(ask(server, "systemone").json()["answers"], "r") == [0.33] * 3
 
 
 def through_client(server: Server, api: DecisionApi, key: str = "secret") -> Any:
