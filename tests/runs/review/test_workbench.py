@@ -489,10 +489,8 @@ def test_a_queue_that_is_read_row_by_row_is_the_one_that_is_read_whole(
 
 @pytest.mark.slow
 @with_browser
-def test_rows_are_labelled_and_marked_by_keys_alone(
-    bench_own: Workbench, browser: "sync_api.Browser"
-) -> None:
-    """One key labels a row; a key takes it back, another skips with a reason; j and w mark a label.
+def test_rows_are_labelled_by_keys_alone(bench_own: Workbench, browser: "sync_api.Browser") -> None:
+    """One key labels a row; a key takes it back, another skips with a reason.
 
     Each key is pressed as soon as the page can be seen, however late its script arrives.
     """
