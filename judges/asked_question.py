@@ -8,14 +8,14 @@ threshold together. A choice is the label of highest probability.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from .errors import InputError
+from .errors import BudgetSpent, InputError
 from .models.model import Completion, Message, Request
 from .models.question import INTERFACES, DecisionApi, Option, Question, State, question_request
 from .prompt import CRITERIA_PLACE, PLACEHOLDER, JudgePrompt, TextDumper, render
@@ -24,6 +24,12 @@ from .rows import Row
 from .scale import PROBABILITY, OutputScale
 from .verdict import Answer
 
+if TYPE_CHECKING:
+    from .models.client import Client
+    from .models.counters import Progress
+
+_AT_A_TIME = 1_000
+"""Rows whose joint requests are made at a time."""
 CASES = "decided_cases"
 """What the cases that a judge shows are called in the state."""
 
@@ -124,6 +130,43 @@ class AskedQuestion:
     def shared_inputs(self) -> tuple[str, ...]:
         """Names of the inputs in a state that several judges share."""
         return tuple(next(iter(self.shared.values()), ()))
+
+    def ask_jointly(
+        self,
+        rows: Sequence[Row],
+        client: Client,
+        *,
+        repeat: int,
+        progress: Callable[[Progress], None] | None,
+    ) -> None:
+        """Ask this and the questions beside it about the rows that lack an answer to one of them,
+        and record each answer as if it was asked alone.
+
+        Raises:
+            BudgetSpent: It does not cover all rows; what was answered is kept.
+        """
+        from .models.decision_wire import split_answers
+
+        questions = (self, *self.beside)
+        messages = [one.message for one in questions]
+        for first in range(0, len(rows), _AT_A_TIME):
+            part = rows[first : first + _AT_A_TIME]
+            alone = [[one.request(row, repeat=repeat) for one in questions] for row in part]
+            recorded = [client.recorded(each) for each in zip(*alone, strict=True)]
+            lacking = [i for i, there in enumerate(zip(*recorded, strict=True)) if not all(there)]
+            together = [
+                question_request(messages, self.state(part[i]), repeat=repeat) for i in lacking
+            ]
+            outcomes = client.ask(together, progress=progress) if together else []
+            answered = [
+                pair
+                for i, outcome in zip(lacking, outcomes, strict=True)
+                if isinstance(outcome, Completion) and outcome.refusal is None
+                for pair in zip(alone[i], split_answers(outcome), strict=True)
+            ]
+            client.keep(answered)
+            if spent := [one for one in outcomes if isinstance(one, BudgetSpent)]:
+                raise spent[0]
 
     def empty_body(self) -> dict[str, Any]:  # Any: JSON
         """Return what is sent about a row whose texts are empty."""

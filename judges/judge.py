@@ -10,7 +10,6 @@ from typing import Any, Literal, overload
 from .asked_question import AskedQuestion
 from .cascade import judge_in_cascade
 from .errors import BudgetSpent, InputError, ModelError
-from .joint_questions import ask_jointly
 from .judged_dataset import JudgedDataset
 from .models.client import Client
 from .models.counters import Outcome, Progress
@@ -117,7 +116,7 @@ def judge(
     wording = asked_judge(prompt, client, settings)
     if question is not None and isinstance(wording, AskedQuestion):
         wording = replace(question, prompt=prompt)
-        ask_jointly(wording, sent, client, repeat=repeat, progress=progress)
+        wording.ask_jointly(sent, client, repeat=repeat, progress=progress)
     requests = _RowRequests(sent, partial(wording.request, repeat=repeat))
     # For Tok confidence one row first, so that an endpoint without it is refused at once.
     first = 1 if settings.confidence == "tok" else 0

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
-from .joint_questions import joint_questions
+from .asked_question import AskedQuestion
+from .errors import InputError
 from .judge import JudgeSettings, judge
 from .judged_dataset import JudgedDataset
 from .models.client import Client
 from .models.counters import Progress
+from .models.question import DecisionApi
 from .prompt import JudgePrompt
 from .rows import Dataset
 
@@ -44,4 +47,32 @@ def judge_together(
     return [
         judge(prompt, dataset, client, settings=settings, question=question, progress=progress)
         for prompt, question in zip(prompts, questions, strict=True)
+    ]
+
+
+def joint_questions(
+    prompts: Sequence[JudgePrompt],
+    api: DecisionApi,
+    read: Callable[[Sequence[str]], Mapping[str, Mapping[str, str]]],
+) -> list[AskedQuestion]:
+    """Return the question of each judge, beside those of the others.
+
+    Where their states are the same the answers are those that `judge` gets. Else the state holds
+    the inputs of all judges, which `read` returns by row, and answers are recorded apart.
+
+    Raises:
+        InputError: A judge is no question, or shows decided cases, which are in its state.
+    """
+    if any(prompt.cases is not None for prompt in prompts):
+        raise InputError(
+            "a judge that shows decided cases has a state of its own", hint="bench it alone"
+        )
+    questions = [AskedQuestion(prompt=prompt, api=api) for prompt in prompts]
+    _ = [one.question for one in questions]  # refused before anything is sent
+    if len({one.prompt.inputs if one.by_name else one.prompt.template for one in questions}) > 1:
+        shared = read(tuple(dict.fromkeys(name for prompt in prompts for name in prompt.inputs)))
+        questions = [replace(one, shared=shared) for one in questions]
+    return [
+        replace(one, beside=tuple(other for other in questions if other is not one))
+        for one in questions
     ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
@@ -252,14 +252,13 @@ class Client:
                 recorded[position] = call.outcome is not None
         return recorded
 
-    def keep(self, requests: Sequence[Request], answers: Sequence[Completion]) -> None:
+    def keep(self, answers: Iterable[tuple[Request, Completion]]) -> None:
         """Record answers that came with others in one request, each under a request of its own."""
         endpoint, model = self.model.endpoint, self.model.name
         written: list[Future[None]] = []
-        for request, answer in zip(map(self.settings.apply, requests), answers, strict=True):
-            key = request.key(endpoint=endpoint, model=model)
-            answer = replace(answer, recorded=True)
-            done = self._context.record.done
+        for asked, answer in answers:
+            request, answer = self.settings.apply(asked), replace(answer, recorded=True)
+            key, done = request.key(endpoint=endpoint, model=model), self._context.record.done
             written.append(done(key, answer, request=request, endpoint=endpoint, model=model))
         for one in written:
             one.result()

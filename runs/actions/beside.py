@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...judges import InputError, JudgePrompt, Registry
 from ...judges.asked_question import AskedQuestion
-from ...judges.joint_questions import joint_questions
+from ...judges.judge_together import joint_questions
 from ...judges.models.question import DecisionApi
 from ..config.command_options import BenchOptions, RowOptions
 from ..store.bench_config import inputs_of_rows

@@ -23,7 +23,7 @@ from ...judges.models.decision_wire import read_answers, wire_body
 from ...judges.models.wire import read_completion
 from ...judges.verdict import Answer
 from .manifest import Export
-from .reply_forms import CUT, FormOfAnswer, FormOfReply
+from .reply_forms import CUT, FormOfReply
 from .target import SAME_LIMIT, ExportContext, ScoreMap
 from .template_parts import fill, template_messages
 
@@ -49,7 +49,7 @@ class Outcome:
         )
 
 
-def our_outcome(context: ExportContext, form: FormOfReply | FormOfAnswer) -> Outcome:
+def our_outcome(context: ExportContext, form: FormOfReply) -> Outcome:
     """Return what Judgewright makes of an endpoint's answer, read as its own client reads it."""
     slow = context.slow if asks_slow(context, form) else None
     answer = _our_answer(slow or context, form)
@@ -62,13 +62,13 @@ def our_outcome(context: ExportContext, form: FormOfReply | FormOfAnswer) -> Out
     return Outcome(score=answer.score, positive=isinstance(decided, Verdict) and decided.positive)
 
 
-def asks_slow(context: ExportContext, form: FormOfReply | FormOfAnswer) -> bool:
+def asks_slow(context: ExportContext, form: FormOfReply) -> bool:
     """Whether the slow model of a cascade decides after this answer of the fast one."""
     cascade = context.prompt.cascade
     return cascade is not None and cascade.asks(_our_answer(context, form), context.scale)
 
 
-def _our_answer(context: ExportContext, form: FormOfReply | FormOfAnswer) -> Answer:
+def _our_answer(context: ExportContext, form: FormOfReply) -> Answer:
     prompt, raw = context.prompt, orjson.dumps(form.body())
     if context.api is not None:
         asked = AskedQuestion(prompt=prompt, api=context.api)
@@ -85,12 +85,10 @@ class Case:
     name: str
     """What a report calls it."""
     row: Mapping[str, str]
-    form: FormOfReply | FormOfAnswer
+    form: FormOfReply
 
 
-def cases_of(
-    inputs: Sequence[Mapping[str, str]], forms: Sequence[FormOfReply | FormOfAnswer]
-) -> list[Case]:
+def cases_of(inputs: Sequence[Mapping[str, str]], forms: Sequence[FormOfReply]) -> list[Case]:
     """Return every row with the first form of answer, then the first row with every form."""
     rows = enumerate(inputs, start=1)
     return [
@@ -126,7 +124,7 @@ def compare_outcomes(
     return problems
 
 
-def many_rows(forms: Sequence[FormOfReply | FormOfAnswer], *, first: int) -> list[int]:
+def many_rows(forms: Sequence[FormOfReply], *, first: int) -> list[int]:
     """Return the cases that a tool's own run over many rows gets: the highest grade, a reply
     without one, the lowest.
 
@@ -140,7 +138,7 @@ def many_rows(forms: Sequence[FormOfReply | FormOfAnswer], *, first: int) -> lis
 
 
 def compare_average(
-    export: Export, forms: Sequence[FormOfReply | FormOfAnswer], average: Mapping[str, Any]
+    export: Export, forms: Sequence[FormOfReply], average: Mapping[str, Any]
 ) -> list[str]:  # Any: JSON
     """Say where a tool's average over `many_rows` is not what the manifest says of a row without a
     verdict.

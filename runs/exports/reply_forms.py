@@ -8,8 +8,8 @@ has to agree with.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -39,9 +39,11 @@ class FormOfReply:
     finish_reason: str | None = "stop"
     refusal: str | None = None
     calls_tool: bool = False
+    decision: Mapping[str, Any] = field(default_factory=dict[str, Any])  # Any: JSON
+    """The body of a decision model's answer; what a slow model writes stands in it too."""
 
     def body(self) -> dict[str, Any]:  # Any: JSON
-        """Return the chat completion, as OpenAI's endpoint words it."""
+        """Return the chat completion, as OpenAI's endpoint words it, in the body of a decision."""
         message: dict[str, Any] = {
             "role": "assistant",
             "content": self.content,
@@ -58,6 +60,7 @@ class FormOfReply:
         }
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
         return {
+            **self.decision,
             "id": "chatcmpl-1",
             "object": "chat.completion",
             "created": 1,
@@ -87,22 +90,7 @@ def reply_forms(judge: JudgePrompt) -> list[FormOfReply]:
     return forms
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FormOfAnswer:
-    """One answer of a decision model."""
-
-    name: str
-    """What a report calls it."""
-    decision: dict[str, Any]  # Any: JSON
-    reply: FormOfReply | None = None
-    """What the slow model of a cascade says, in the same body."""
-
-    def body(self) -> dict[str, Any]:  # Any: JSON
-        """Return the reply of the endpoint."""
-        return self.decision | ({} if self.reply is None else self.reply.body())
-
-
-def answer_forms(context: ExportContext) -> list[FormOfAnswer]:
+def answer_forms(context: ExportContext) -> list[FormOfReply]:
     """Return an answer that is sure of each grade, then rounded ones, and what is no answer."""
     assert context.api is not None
     api = context.api
@@ -110,11 +98,12 @@ def answer_forms(context: ExportContext) -> list[FormOfAnswer]:
     _, [(_, question)] = read_decision(api, wire_body(api, "loopback", [asked.question], ""))
     count = len(question.options)
 
-    def answering(name: str, *answers: dict[str, Any]) -> FormOfAnswer:  # Any: JSON
+    def answering(name: str, *answers: dict[str, Any]) -> FormOfReply:  # Any: JSON
         named = [("q0", answer) for answer in answers]
-        return FormOfAnswer(name=name, decision=write_answers(api, "loopback", named, 1))
+        body = write_answers(api, "loopback", named, 1)
+        return FormOfReply(name=name, content=None, decision=body)
 
-    def answered(name: str, shares: Sequence[float]) -> FormOfAnswer:
+    def answered(name: str, shares: Sequence[float]) -> FormOfReply:
         return answering(name, write_answer(api, question, shares, shares))
 
     sure = [
@@ -136,8 +125,11 @@ def answer_forms(context: ExportContext) -> list[FormOfAnswer]:
     replies = reply_forms(slow.prompt)
     in_band = answered("", _within_band(context, asked.good, count))
     return [
-        *(replace(form, reply=replies[0]) for form in forms),
-        *(replace(in_band, name=f"in the band: {one.name}", reply=one) for one in replies),
+        *(replace(replies[0], name=form.name, decision=form.decision) for form in forms),
+        *(
+            replace(one, name=f"in the band: {one.name}", decision=in_band.decision)
+            for one in replies
+        ),
     ]
 
 

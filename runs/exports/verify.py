@@ -37,7 +37,7 @@ from .compare import (
 from .loopback import Loopback, run_loopback
 from .manifest import MANIFEST_NAME, Export, changed_files, read_export
 from .readme import README_NAME
-from .reply_forms import FormOfAnswer, FormOfReply, answer_forms, reply_forms
+from .reply_forms import FormOfReply, answer_forms, reply_forms
 from .target import Target
 from .targets import GONE
 from .tool_scripts import ToolScriptFailed, run_tool_script
@@ -188,7 +188,7 @@ def _check(
 def _compare(
     export: Export,
     inputs: Sequence[Mapping[str, str]],
-    forms: Sequence[FormOfReply | FormOfAnswer],
+    forms: Sequence[FormOfReply],
     answer: Mapping[str, Any],
     loopback: Loopback,
 ) -> tuple[list[str], bool]:
