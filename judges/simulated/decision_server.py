@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from .chat import RefusedError, json_response, read_body
 from .decisions import DecisionError, Json, Named
 from .faults import Faults
 from .model import Simulated
-from .serve import Dropped, Stats
+from .serve import Dropped, Service
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -32,7 +31,7 @@ Decide = Callable[[Question, State], Sequence[float]]
 Answers = list[tuple[str | None, Json]]
 
 
-class DecisionService:
+class DecisionService(Service):
     """The endpoint's routes over one decision model.
 
     Args:
@@ -53,26 +52,14 @@ class DecisionService:
         model: str = "simulated",
         faults: Faults | None = None,
     ) -> None:
+        super().__init__(faults or Faults())
         self.api: DecisionApi = api
         self.model = model
-        self.faults = faults or Faults()
         self._decide = decide or partial(Simulated().decide, repeat=self.faults.seed)
-        self._attempts: Counter[bytes] = Counter()
-        self._billed: set[bytes] = set()
-        self.stats = Stats()
 
     def app(self, path: str | None = None) -> Starlette:
         """Return the endpoint; a path is instead of the usual one of its kind."""
-        from starlette.applications import Starlette
-        from starlette.routing import Route
-
-        path = path or f"/v1{INTERFACES[self.api].path}"
-        return Starlette(
-            routes=[
-                Route(path, self._post, methods=["POST"]),
-                Route("/stats", self._show_stats, methods=["GET"]),
-            ]
-        )
+        return self.serve(path or f"/v1{INTERFACES[self.api].path}")
 
     def fault(self, http: HttpRequest, digest: bytes) -> str | None:
         """Return what goes wrong with an answer.
@@ -80,10 +67,7 @@ class DecisionService:
         Raises:
             DecisionError: It goes wrong in place of one.
         """
-        self._attempts[digest] += 1
-        fault = self.faults.transient(digest, self._attempts[digest]) or self.faults.sticky(digest)
-        if fault is not None:
-            self.stats.faults[fault] += 1
+        fault = self._transient(digest) or self._sticky(digest)
         if fault is not None and fault.isdecimal():
             wait = self.faults.retry_after
             raise DecisionError(int(fault), f"injected fault {fault}", retry_after=wait)
@@ -112,16 +96,11 @@ class DecisionService:
         """Return the body of an error."""
         return decisions.write_error(self.api, error)
 
-    async def _post(self, http: HttpRequest) -> Response | Dropped:
-        """Answer one request, or spoil it."""
-        self.stats.requests += 1
+    async def _respond(self, http: HttpRequest) -> Response | Dropped:
         try:
-            response = await self._answer(http)
+            return await self._answer(http)
         except DecisionError as error:
-            response = self._error(error)
-        dropped = isinstance(response, Dropped)
-        self.stats.answers["dropped" if dropped else str(response.status_code)] += 1
-        return response
+            return self._error(error)
 
     async def _answer(self, http: HttpRequest) -> Response | Dropped:
         try:
@@ -133,9 +112,7 @@ class DecisionService:
             raise DecisionError(404, f"{body['model']!r} is not served here", "model_not_found")
         await asyncio.sleep(self.faults.latency)
         fault = self.fault(http, digest)
-        self.stats.billed += 1
-        self._billed.add(digest)
-        self.stats.bodies = len(self._billed)
+        self._bill(digest)
         if fault == "timeout":
             await asyncio.sleep(self.faults.hold)
             return Dropped()
@@ -158,6 +135,3 @@ class DecisionService:
         if error.retry_after is not None and error.status in (429, 503):
             headers["retry-after"] = f"{error.retry_after:g}"
         return json_response(self.error_body(error), status=error.status, headers=headers)
-
-    async def _show_stats(self, http: HttpRequest) -> Response:
-        return json_response(self.stats)

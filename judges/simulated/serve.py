@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request as HttpRequest
     from starlette.responses import Response
+    from starlette.routing import Route
     from starlette.types import Receive, Scope, Send
 
 __all__ = ["Dropped", "Faults", "Server", "Stats", "make_app"]
@@ -63,35 +64,75 @@ class Dropped:
         await send({"type": "http.response.start", "status": 200, "headers": headers})
 
 
-class _Service:
-    """The endpoint's three routes over one model."""
+class Service:
+    """What every kind of endpoint counts; a kind of it answers in `_respond`."""
 
-    def __init__(self, model: Model, faults: Faults) -> None:
-        self.model = model
+    def __init__(self, faults: Faults) -> None:
         self.faults = faults
         self.stats = Stats()
         self._attempts: Counter[bytes] = Counter()
         self._billed: set[bytes] = set()
 
-    async def chat(self, http: HttpRequest) -> Response | Dropped:
-        """Answer one chat completion, or spoil it."""
+    async def post(self, http: HttpRequest) -> Response | Dropped:
+        """Answer one request, or spoil it."""
         self.stats.requests += 1
-        answer = await self._chat(http)
+        answer = await self._respond(http)
         outcome = "dropped" if isinstance(answer, Dropped) else str(answer.status_code)
         self.stats.answers[outcome] += 1
         return answer
 
-    async def _chat(self, http: HttpRequest) -> Response | Dropped:
+    async def _respond(self, http: HttpRequest) -> Response | Dropped:
+        raise NotImplementedError
+
+    def _transient(self, digest: bytes) -> str | None:
+        # By body, so that the errors a client sees do not depend on the order of its requests.
+        self._attempts[digest] += 1
+        return self._counted(self.faults.transient(digest, self._attempts[digest]))
+
+    def _sticky(self, digest: bytes) -> str | None:
+        return self._counted(self.faults.sticky(digest))
+
+    def _counted(self, fault: str | None) -> str | None:
+        if fault is not None:
+            self.stats.faults[fault] += 1
+        return fault
+
+    def _bill(self, digest: bytes) -> None:
+        self.stats.billed += 1
+        self._billed.add(digest)
+        self.stats.bodies = len(self._billed)
+
+    def serve(self, path: str, *others: Route) -> Starlette:
+        """Return the app that answers at a path, and at `/stats` says what it did."""
+        from starlette.applications import Starlette
+        from starlette.routing import Route
+
+        async def show_stats(_: HttpRequest) -> Response:
+            return json_response(self.stats)
+
+        return Starlette(
+            routes=[
+                Route(path, self.post, methods=["POST"]),
+                Route("/stats", show_stats, methods=["GET"]),
+                *others,
+            ]
+        )
+
+
+class _ChatService(Service):
+    """The endpoint's three routes over one model."""
+
+    def __init__(self, model: Model, faults: Faults) -> None:
+        super().__init__(faults)
+        self.model = model
+
+    async def _respond(self, http: HttpRequest) -> Response | Dropped:
         try:
             request, digest = self._read(await http.body())
         except RefusedError as refusal:
             return _refused(refusal)
         await asyncio.sleep(self.faults.latency)
-        # By body, so that the errors a client sees do not depend on the order of its requests.
-        self._attempts[digest] += 1
-        fault = self.faults.transient(digest, self._attempts[digest])
-        if fault is not None:
-            self.stats.faults[fault] += 1
+        fault = self._transient(digest)
         if fault is not None and fault.isdecimal():
             return error_response(
                 int(fault), f"injected fault {fault}", retry_after=self.faults.retry_after
@@ -118,12 +159,8 @@ class _Service:
 
     async def _complete(self, request: Request, digest: bytes) -> Completion:
         completion = await self._answer(request)
-        self.stats.billed += 1
-        self._billed.add(digest)
-        self.stats.bodies = len(self._billed)
-        spoilt = self.faults.sticky(digest)
-        if spoilt is not None:
-            self.stats.faults[spoilt] += 1
+        self._bill(digest)
+        spoilt = self._sticky(digest)
         if spoilt == "garbage":
             return replace(completion, text=self.faults.garbage_text(digest), logprobs=())
         if spoilt == "refusal":
@@ -172,23 +209,14 @@ class _Service:
         entry = {"id": self.model.name, "object": "model", "created": 0, "owned_by": "judgewright"}
         return json_response({"object": "list", "data": [entry]})
 
-    async def show_stats(self, http: HttpRequest) -> Response:
-        """Report the counts."""
-        return json_response(self.stats)
-
 
 def make_app(model: Model, faults: Faults | None = None) -> Starlette:
     """Build the endpoint over a model; each app counts its own attempts and faults."""
-    from starlette.applications import Starlette
     from starlette.routing import Route
 
-    service = _Service(model, faults or Faults())
-    routes = [
-        Route("/v1/chat/completions", service.chat, methods=["POST"]),
-        Route("/v1/models", service.models, methods=["GET"]),
-        Route("/stats", service.show_stats, methods=["GET"]),
-    ]
-    return Starlette(routes=routes)
+    service = _ChatService(model, faults or Faults())
+    models = Route("/v1/models", service.models, methods=["GET"])
+    return service.serve("/v1/chat/completions", models)
 
 
 class Server:
