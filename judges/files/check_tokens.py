@@ -50,8 +50,6 @@ def count_row_tokens(
     An unknown model gets the stated estimate; a prompt's instructions count for every row.
 
     Args:
-        rows: What is judged.
-        model: Whose tokens they are.
         prompt: The judge that is asked; the inputs alone are counted unless given.
         api: The interface of a decision model, which is asked a question and sent no messages.
 

@@ -67,24 +67,20 @@ def export_context(
     """
     origin = {**provenance(workspace, prompt), "verification": verification(workspace, prompt)}
     kept_rule = workspace.registry.kept_rule(prompt, decides=api is not None)
-    if api is not None:
-        if kept_rule is not None and kept_rule.api != api:
-            raise InputError(
-                f"the cut that is kept for {prompt.name}@{prompt.version} was chosen on"
-                f" {kept_rule.model} ({kept_rule.api}), not on {api}",
-                hint=f"--api {kept_rule.api}, or choose a cut on the other: judgewright calibrate",
-            )
-        origin["rule_fitted_on"] = kept_rule.fitted_on if kept_rule else None
-        rule = DecisionRule(threshold=verdict_scale(prompt.scale).threshold)
-        rule = kept_rule.rule if kept_rule else rule
-        asked = None if prompt.cascade is None else _request_of(workspace, origin["run"], prompt)
-        return ExportContext(prompt=prompt, rule=rule, provenance=origin, api=api, asked=asked)
+    if api is not None and kept_rule is not None and kept_rule.api != api:
+        raise InputError(
+            f"the cut that is kept for {prompt.name}@{prompt.version} was chosen on"
+            f" {kept_rule.model} ({kept_rule.api}), not on {api}",
+            hint=f"--api {kept_rule.api}, or choose a cut on the other: judgewright calibrate",
+        )
     origin["rule_fitted_on"] = kept_rule.fitted_on if kept_rule else None
-    rule, request = (
-        kept_rule.rule if kept_rule else prompt.rule,
-        _request_of(workspace, origin["run"], prompt),
-    )
-    return ExportContext(prompt=prompt, rule=rule, provenance=origin, asked=request)
+    rule, request = prompt.rule, None
+    if api is not None:
+        rule = DecisionRule(threshold=verdict_scale(prompt.scale).threshold)
+    if api is None or prompt.cascade is not None:
+        request = _request_of(workspace, origin["run"], prompt)
+    rule = kept_rule.rule if kept_rule else rule
+    return ExportContext(prompt=prompt, rule=rule, provenance=origin, api=api, asked=request)
 
 
 def _request_of(

@@ -85,33 +85,27 @@ class Adapter:
             "origin": comment_text(context.origin),
         }
         own, notes = self._own_files(context)
+        judges = {JUDGE_FILE: context} | ({SLOW_FILE: context.slow} if context.slow else {})
+        asks_chat = context.api is None
         if self.task:
             own[f"{module}.yaml"] = _render(adapter_text(self.task), values)
         how = self.how_choice if chooses and self.how_choice else self.how
         return ExportedFiles(
             files={
                 **own,
-                JUDGE_FILE: json_text(judge_body(context)),
-                **(
-                    {} if context.slow is None else {SLOW_FILE: json_text(judge_body(context.slow))}
-                ),
-                **reader(),
-                **(
-                    {DISTRIBUTION_READER: _judges_text(DISTRIBUTION_READER)}
-                    if context.api is not None
-                    else {}
-                ),
+                **{name: json_text(judge_body(one)) for name, one in judges.items()},
+                **reader(*([] if asks_chat else [DISTRIBUTION_READER])),
                 **chooser_files(prompt),
             },
             own_fences=self.own_fences,
             differences=(
                 *self.differences,
-                *(self.chat_differences if context.api is None else ()),
+                *(self.chat_differences if asks_chat else ()),
                 *notes,
                 *calibration_notes(context),
                 *_cascade_notes(prompt),
             ),
-            also_sends=tuple(self.also_sends) if context.api is None else (),
+            also_sends=tuple(self.also_sends) if asks_chat else (),
             unread=tuple(self.unread),
             unscored=self.unscored,
             scores=ScoreMap.of(context, how, shares=self.shares and not chooses),
@@ -232,14 +226,11 @@ def adapter_text(name: str) -> str:
     return (files("judgewright.runs.exports") / "adapters" / name).read_text(encoding="utf-8")
 
 
-def reader() -> dict[str, str]:
-    """Return the files that read a judge and its replies in Python."""
-    return {READER[0]: adapter_text(READER[0]), READER[1]: _judges_text(READER[1])}
-
-
-def _judges_text(name: str) -> str:
-    """Return a file of `judges/` that exports carry."""
-    return (files("judgewright.judges") / name).read_text(encoding="utf-8")
+def reader(*more: str) -> dict[str, str]:
+    """Return the files that read a judge and its replies in Python, and more files of `judges/`."""
+    folder = files("judgewright.judges")
+    texts = {name: (folder / name).read_text(encoding="utf-8") for name in (READER[1], *more)}
+    return {READER[0]: adapter_text(READER[0]), **texts}
 
 
 def _render(template: str, values: Mapping[str, object]) -> str:

@@ -58,10 +58,7 @@ def make_files(context: ExportContext, target: Target) -> tuple[ExportContext, E
     """
     cases = context.prompt.cases
     require_carried(context.prompt)
-    if context.prompt.cascade is not None and target.name != "yaml":
-        _require_cascade(context, target)
-    if context.api is not None:
-        _require_question(context, target)
+    _require_models(context, target)
     # Verification has only the judge's YAML, so what is written starts from the YAML too; cases are
     # equal where their bank is.
     prompt = replace(load_prompt(replace(context.prompt, cases=None).to_yaml()), cases=cases)
@@ -73,21 +70,20 @@ def make_files(context: ExportContext, target: Target) -> tuple[ExportContext, E
     return context, exported
 
 
-def _require_question(context: ExportContext, target: Target) -> None:
-    if context.api not in target.question:
+def _require_models(context: ExportContext, target: Target) -> None:
+    """Raise `Refused` where a decision model, or one of two models, would not decide as here."""
+    if context.api is not None and context.api not in target.question:
         models = " and ".join(["chat models", *target.question])
         raise Refused(
             f"an export to {target.name} asks {models}, not {context.api}",
             hint="export to python, mlflow or deepeval, among others",
         )
-    if context.prompt.cases is not None:
+    if context.api is not None and context.prompt.cases is not None:
         raise Refused("a judge with decided cases is not exported as a question")
-
-
-def _require_cascade(context: ExportContext, target: Target) -> None:
-    """Raise `Refused` where the decision of one of the two models would not be theirs."""
     cascade = context.prompt.cascade
-    if context.slow is None or cascade is None or cascade.asks_all:
+    if cascade is None or target.name == "yaml":
+        return
+    if context.slow is None or cascade.asks_all:
         raise Refused(
             f"a cascade asks two models, and this export to {target.name} asks one",
             hint="say with --api how the fast one is asked; or export --to yaml",
