@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import InputError
-from ..files.audited_labels import MARKS, Finding, read_audit, reviewed
+from ..files.audited_labels import MARKS, Finding, read_audit, reviews_of, with_audited_labels
 from ..files.write_beside import write_beside
 from ..judged_dataset import JudgedDataset
 from ..metrics import Estimate
@@ -26,7 +24,7 @@ from ..metrics.benchmark import Benchmark, measure
 from ..metrics.catalog import NO_ROWS
 from ..metrics.delta import mean_over_rows
 from ..notebook_display import html_table
-from ..rows import Dataset, Mark, Row
+from ..rows import Mark, Row
 from ..verdict import Verdict
 
 if TYPE_CHECKING:
@@ -179,41 +177,25 @@ def write_audit(audit: LabelAudit, path: Path) -> None:
     write_beside(path, "".join(f"{line}\n" for line in lines))
 
 
-def remeasure(predictions: JudgedDataset, findings: Mapping[str, Finding]) -> Remeasured:
+def remeasure(predictions: JudgedDataset, path: Path) -> Remeasured:
     """Measure a judge with the labels people had, and with those that an audit has put right.
 
     Rows marked `unclear` keep their label.
 
     Raises:
-        InputError: A marked row is not in the table, or a right label is missing or not on the
-            scale.
+        DataError: The file of marks cannot be read, or does not fit the rows; see
+            `with_audited_labels`.
     """
-    before = predictions.dataset
-    missing = sorted(findings.keys() - {row.id for row in before.rows})
-    if missing:
-        raise InputError(f"{len(missing)} marked rows are not in the data, such as {missing[0]!r}")
-    rows: list[Row] = []
-    for row in before.rows:
-        finding = findings.get(row.id)
-        rows.append(
-            row if finding is None or row.label is None else reviewed(row, finding, before.labels)
-        )
-    after = replace(
-        predictions,
-        dataset=Dataset.of(rows, labels=before.labels, name=before.name, notes=before.notes),
-    )
-    marks = Counter(finding.mark for finding in findings.values())
-    notes = [
-        "only labels that the judge contradicts were looked at, so that correcting them can only"
-        " favour it: the figure after is an upper bound"
-    ]
-    if marks["unclear"]:
-        notes.append(f"{marks['unclear']} unclear rows keep their label")
+    audited = with_audited_labels(predictions.dataset, path)
+    marks = reviews_of(audited.rows)
     return Remeasured(
         before=measure(predictions),
-        after=measure(after),
-        marks={mark: marks[cast("Mark", mark)] for mark in MARKS},
-        notes=tuple(notes),
+        after=measure(replace(predictions, dataset=audited)),
+        marks={mark: marks.get(mark, 0) for mark in MARKS},
+        notes=(
+            "only labels that the judge contradicts were looked at, so that correcting them can"
+            " only favour it: the figure after is an upper bound",
+        ),
     )
 
 

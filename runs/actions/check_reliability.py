@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...judges import reliability
@@ -102,7 +101,7 @@ def check_reliability(
         retest=again,
         humans=humans,
         audit=audit,
-        audited=_with_marks(first, options.audited) if options.audited else None,
+        audited=reliability.remeasure(first, options.audited) if options.audited else None,
     )
 
 
@@ -112,7 +111,3 @@ def find_detectable(judged: JudgedArrays, metric: str) -> ReliabilityReport:
     if metric in BINARY_METRICS and judged.scale.kind != "choice":
         detectable = reliability.minimum_detectable_change(metric, judged)
     return ReliabilityReport(metric=metric, detectable=detectable)
-
-
-def _with_marks(judged: JudgedDataset, path: Path) -> Remeasured:
-    return reliability.remeasure(judged, reliability.read_audit(path, labels=judged.dataset.labels))

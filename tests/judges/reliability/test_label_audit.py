@@ -13,7 +13,6 @@ from judgewright.judges import (
     BINARY,
     DataError,
     Dataset,
-    InputError,
     JudgedDataset,
     OutputScale,
     Row,
@@ -139,30 +138,21 @@ def test_marks_that_cannot_be_read_are_named(
         read_audit(path)
 
 
-def test_a_judge_is_measured_again_with_audited_labels() -> None:
+def test_a_judge_is_measured_again_with_audited_labels(tmp_path: Path) -> None:
     """Of two false positives one was a wrong label: precision rises from 1/3 to 2/3, and the bias
     is said.
     """
     judged = table([0, 0, 1, 0], [0.9, 0.8, 0.9, 0.1])
-    marks = {"r0": Finding(mark="wrong label"), "r1": Finding(mark="unclear")}
-    found = remeasure(judged, marks)
+    path = tmp_path / "marks.jsonl"
+    path.write_text('{"id": "r0", "mark": "wrong label"}\n{"id": "r1", "mark": "unclear"}\n')
+    found = remeasure(judged, path)
     assert found.before.metrics["precision"].value == pytest.approx(1 / 3)
     assert found.after.metrics["precision"].value == pytest.approx(2 / 3)
     assert found.marks == {"real error": 0, "wrong label": 1, "unclear": 1}
     assert "upper bound" in found.notes[0]
-
-
-def test_on_grades_the_right_label_must_be_given() -> None:
-    """Nobody guesses which of three other grades is right."""
-    judged = table([0, 3], [None, None], GRADES, grades=[3, 3])
-    found = remeasure(judged, {"r0": Finding(mark="wrong label", right_label=2.0)})
-    assert found.after.metrics["precision"].value == 1.0
-    with pytest.raises(InputError, match="no right_label"):
-        remeasure(judged, {"r0": Finding(mark="wrong label")})
-    with pytest.raises(InputError, match="right_label 9 is not on"):
-        remeasure(judged, {"r0": Finding(mark="wrong label", right_label=9.0)})
-    with pytest.raises(InputError, match="not in the data"):
-        remeasure(judged, {"other": Finding(mark="unclear")})
+    path.write_text('{"id": "other", "mark": "unclear"}\n')
+    with pytest.raises(DataError, match="'other' is not among the rows"):
+        remeasure(judged, path)
 
 
 def test_unscored_rows_are_no_suspects() -> None:
