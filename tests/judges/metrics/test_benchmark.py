@@ -121,29 +121,16 @@ def test_one_graded_scale_gives_grade_metrics_and_their_table() -> None:
     """When judge and people grade 0..3 alike, the grade metrics, ordinal alpha and the 4 x 4 table
     are there.
     """
-    import krippendorff
-    from scipy.stats import kendalltau
-    from sklearn.metrics import cohen_kappa_score
-
     rng = np.random.default_rng(1)
     label = rng.integers(0, 4, 200)
     score = (label + rng.integers(-1, 2, 200)).clip(0, 3)
     found = measure(judged(list(zip(label.astype(float), score.astype(float), strict=True))))
     assert list(found.metrics) == AT_THRESHOLD + ON_GRADES + ALPHA + CORRELATION
-    for name, weights in [
-        ("kappa_grades", None),
-        ("kappa_linear", "linear"),
-        ("kappa_quadratic", "quadratic"),
-    ]:
-        assert found.metrics[name].value == pytest.approx(
-            cohen_kappa_score(label, score, weights=weights)
-        )
-    alpha = krippendorff.alpha(reliability_data=[label, score], level_of_measurement="ordinal")
-    assert found.metrics["krippendorff_alpha"].value == pytest.approx(alpha)
-    assert found.metrics["kendall_tau"].value == pytest.approx(kendalltau(label, score).statistic)
     assert found.metrics["off_by_one"].value == 1.0
     assert (found.metrics["off_by_one"].low or 1) < 1.0
-    assert found.metrics["kappa"].value == pytest.approx(cohen_kappa_score(label >= 2, score >= 2))
+    assert found.metrics["kappa"].value == pytest.approx(
+        sk.cohen_kappa_score(label >= 2, score >= 2)
+    )
     assert found.grades is not None
     assert found.grades.levels == (0.0, 1.0, 2.0, 3.0)
     assert np.sum(found.grades.counts) == 200
@@ -152,14 +139,8 @@ def test_one_graded_scale_gives_grade_metrics_and_their_table() -> None:
 
 def test_two_scales_give_no_grade_metrics() -> None:
     """Grades of 0..3 against yes/no labels are compared at the thresholds, and correlated."""
-    import krippendorff
-
     found = measure(judged([(1.0, 3.0), (0.0, 0.0), (1.0, 1.0)], labels=BINARY))
     assert list(found.metrics) == AT_THRESHOLD + ALPHA + CORRELATION
-    alpha = krippendorff.alpha(
-        reliability_data=[[1, 0, 1], [1, 0, 0]], level_of_measurement="nominal"
-    )
-    assert found.metrics["krippendorff_alpha"].value == pytest.approx(alpha)
     assert found.confusion == {"tp": 1, "fp": 0, "fn": 1, "tn": 1}
 
 
@@ -167,8 +148,6 @@ def test_a_choice_is_measured_over_its_classes_alone() -> None:
     """Labels without order have no threshold: accuracy, macro F1, kappa and alpha over the classes,
     no worst case.
     """
-    from sklearn import metrics as sk
-
     scale = OutputScale(kind="choice", labels=("a", "b", "c"))
     rng = np.random.default_rng(2)
     label = rng.integers(0, 3, 90)
