@@ -7,6 +7,8 @@ column are: one product of a sparse table with the losses scores them, and the l
 from __future__ import annotations
 
 import functools
+from array import array
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -91,26 +93,30 @@ def read_vocabulary(
         min_rows: The fewest rows with, and without, a word.
     """
     from scipy.sparse import csr_matrix, hstack
-    from sklearn.feature_extraction.text import CountVectorizer
 
     if 2 * min_rows > len(rows):
         return None
     # A text that many rows share is taken apart once.
     distinct_words = functools.lru_cache(maxsize=CACHED_TEXTS)(lambda text: set(words(text)))
     conditions: list[Contains] = []
-    parts = []
+    parts: list[csr_matrix] = []
     for field in sorted(fields):
-        counter = CountVectorizer(
-            analyzer=distinct_words,  # type: ignore[arg-type]  # the stubs know its names alone
-            min_df=min_rows,
-            max_df=len(rows) - min_rows,
-            dtype=np.int64,
-        )
-        try:
-            parts.append(counter.fit_transform([row.inputs.get(field, "") for row in rows]))
-        except ValueError:  # no word is left
+        # Counted first: of all words of all rows, few are frequent enough to be held.
+        rows_with: Counter[str] = Counter()
+        for row in rows:
+            rows_with.update(distinct_words(row.inputs.get(field, "")))
+        most = len(rows) - min_rows
+        frequent = sorted(word for word, n in rows_with.items() if min_rows <= n <= most)
+        if not frequent:
             continue
-        frequent = counter.get_feature_names_out().tolist()
+        code = {word: i for i, word in enumerate(frequent)}
+        codes, ends = array("i"), array("q", [0])
+        for row in rows:
+            present = code.keys() & distinct_words(row.inputs.get(field, ""))
+            codes.extend(sorted(code[word] for word in present))
+            ends.append(len(codes))
+        ones = np.ones(len(codes), np.int8)
+        parts.append(csr_matrix((ones, codes, ends), shape=(len(rows), len(frequent))))
         conditions += [Contains(column=field, word=word) for word in frequent]
     if not conditions:
         return None

@@ -137,7 +137,8 @@ def open_rows(
         notes, judged = seal.notes(), seal.shown(judged)
         instead = "judgewright slices RUN shows that run's open rows"
         require_shown(seal, name=judged.dataset.name, instead=instead)
-    enter_look(workspace, read.looked_at_by(version_of(judged)), judged.dataset, by="slices")
+    if workspace.exists:
+        enter_look(workspace, read.looked_at_by(version_of(judged)), judged.dataset, by="slices")
     return judged.noting(*notes)
 
 
