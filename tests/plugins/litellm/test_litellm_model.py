@@ -215,12 +215,6 @@ def test_nobody_there_costs_nothing(provider: Provider) -> None:
     assert "cannot be reached" in str(error)
 
 
-def test_log_probabilities_are_refused_where_there_are_none(provider: Provider) -> None:
-    """The parameter is left out and said, as at any endpoint."""
-    with client(provider) as asking:
-        assert "logprobs" in asking.ask_one(judging(top_logprobs=5)).dropped
-
-
 def test_an_access_token_of_vertex_ai_goes_as_a_bearer_token() -> None:
     """It speaks as Gemini does, below the path of a project."""
     with providing("gemini", KEY, bearer=True) as provider:

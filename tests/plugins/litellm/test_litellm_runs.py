@@ -5,7 +5,6 @@ where it belongs.
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -117,30 +116,6 @@ def test_a_whole_walk_with_two_providers_and_two_keys(
     assert next(event for event in events if event["kind"] == "step")["payload"]["criteria"]
 
 
-def test_a_bench_is_answered_from_the_store_the_second_time(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The calls of a provider are stored like any other."""
-    with providing("anthropic", KEY_A) as foreign:
-        bind(
-            folder,
-            claude={"model": MODELS["anthropic"], "base_url": foreign.url, "key_variable": "KEY_A"},
-        )
-        words = (
-            "bench",
-            "groundedness",
-            str(folder / "rows.jsonl"),
-            *shlex.split("--model claude --limit 20"),
-        )
-        assert run(folder, *words) == 0
-        first = json.loads(capsys.readouterr().out)
-        assert run(folder, *words) == 0
-        again = json.loads(capsys.readouterr().out)
-        assert len(foreign.seen) == 20
-    assert (first["n"], first["unscored"], first["calls"], again["calls"]) == (20, {}, 20, 0)
-    assert first["dropped"] == ["seed"]
-
-
 @pytest.mark.parametrize(
     ("dialect", "variable", "origin"),
     [
@@ -196,22 +171,6 @@ def test_the_entries_of_the_page_can_be_asked(tmp_path: Path) -> None:
         assert isinstance(model, LiteLLMModel)
         assert model.endpoint == environment.model(name).base_url
     environment.require_keys("claude-eu", "flash", "thinker")
-
-
-def test_an_entry_of_ones_own_wins_over_the_usual_key(folder: Path) -> None:
-    """The user's file says which key goes to the provider."""
-    bind(
-        folder,
-        claude={
-            "model": MODELS["anthropic"],
-            "base_url": "https://api.anthropic.com",
-            "key_variable": "KEY_A",
-        },
-    )
-    environment = read_environment().naming("claude")
-    bound = environment.keyring().binding(Origin.of("https://api.anthropic.com"))
-    assert bound is not None
-    assert bound.variable == "KEY_A"
 
 
 def test_a_provider_with_many_addresses_wants_one(folder: Path) -> None:

@@ -192,11 +192,3 @@ def test_dense_retrieval_names_its_extra(folder: Path) -> None:
     """Where the embeddings extra is missing."""
     with pytest.raises(InputError, match="sentence_transformers"):
         run("--embedder", "any")
-
-
-def test_help_shows_an_example(capsys: pytest.CaptureFixture[str]) -> None:
-    """And says that a stopped run goes on."""
-    assert annotate.main(["--help"], standalone_mode=False, prog_name="judgewright annotate") == 0
-    out = capsys.readouterr().out
-    assert "Example:" in out
-    assert "not asked again" in " ".join(out.split())

@@ -7,11 +7,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
 
-import click
 import pytest
 from click.testing import CliRunner, Result
 
-from judgewright.judges import InputError
 from judgewright.plugins.rag.commands.define import define
 from judgewright.runs.store import Workspace, list_runs
 
@@ -63,13 +61,6 @@ def run(*arguments: str) -> Result:
 def lines(path: Path) -> list[dict[str, object]]:
     """Read a JSONL file."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def test_help_shows_an_example_and_warns_of_the_holdout() -> None:
-    """The warning stands where the labelled passages are asked for."""
-    out = " ".join(run("--help").output.split())
-    assert "Example: judgewright rag define" in out
-    assert "never rows of the holdout" in out
 
 
 def test_a_definition_a_query_is_written_and_not_paid_for_twice(folder: Path) -> None:
@@ -157,12 +148,3 @@ def test_an_endpoint_that_answers_no_query_leaves_with_3(
     with Workspace(folder) as place:
         assert [info.state for info in list_runs(place.database)] == ["stopped"]
     assert [line["unanswered"] for line in lines(folder / "d.jsonl")] == ["endpoint", "endpoint"]
-
-
-def test_a_file_without_queries_is_the_callers_fault(folder: Path) -> None:
-    """The column is named; no workspace is made for it."""
-    (folder / "bad.jsonl").write_text('{"topic": "ferries"}\n', encoding="utf-8")
-    with pytest.raises(InputError, match="no column 'query' or 'question'"):
-        run("bad.jsonl", *MODEL, "--out", "d.jsonl")
-    assert not (folder / ".judgewright").exists()
-    assert isinstance(define, click.Command)

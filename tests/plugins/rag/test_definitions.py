@@ -9,7 +9,6 @@ import pytest
 
 from judgewright.judges import DataError
 from judgewright.judges.models import Client, Completion, Request
-from judgewright.judges.simulated import Simulated
 from judgewright.plugins.rag.annotation import (
     MOST_PASSAGES,
     PASSAGE_CHARS,
@@ -168,27 +167,3 @@ def test_rows_get_the_definition_of_their_query(tmp_path: Path) -> None:
         rows[0] | {"relevance_definition": "About a."},
         rows[1] | {"relevance_definition": None},
     ]
-
-
-def test_the_simulated_model_drafts_and_improves_from_words() -> None:
-    """A draft names the query's words; an improvement keeps it and adds words that several passages
-    share.
-    """
-    query = Query(text="How are rural ferries funded?")
-    marked = {
-        query.text: [
-            "Subsidies pay for the boats.",
-            "National subsidies are granted yearly.",
-            "Tolls help.",
-        ]
-    }
-    with Client(Simulated()) as client:
-        (draft,) = draft_definitions([query], client)
-        (better,) = improve_definitions([draft], marked, client)
-        again = improve_definitions(draft_definitions([query], client), marked, client)
-    assert draft.simulated
-    assert "statements about ferries" in draft.text
-    assert better.meaning == draft.meaning
-    assert set(draft.examples) < set(better.examples)
-    assert better.examples[len(draft.examples)] == "statements about subsidies"
-    assert again == [better]
