@@ -41,7 +41,7 @@ Encode = Callable[[Sequence[str]], "FloatArray"]
 class Case:
     """One row with what people said of it."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", defer_build=True)
 
     inputs: Mapping[str, str]
     label: str | float

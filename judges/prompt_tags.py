@@ -26,7 +26,7 @@ _MOST = 4_000
 class PromptTag(BaseModel):
     """A label and the version it is on."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
     label: str
     version: str = Field(pattern="^[0-9a-f]{12}$")
     by: str = ""

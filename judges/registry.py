@@ -33,7 +33,7 @@ _MAX_RULE = 1_000_000
 class FittedOn(BaseModel):
     """What a decision rule was fitted on."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
     dataset: str
     dataset_hash: str = Field(
         validation_alias=AliasChoices("dataset_hash", "hash"), serialization_alias="hash"
@@ -308,7 +308,7 @@ class Registry:
 
 
 class _RuleFile(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
     format: Literal["1"]
     judge: str
     prompt: str

@@ -18,11 +18,11 @@ from ..judges import (
 )
 from ..judges.claims import judge_as
 from ..judges.models import unwatched
-from .events import RunEvent, write_event
 from .goal import Goal
 from .holdout.ledger import Ledger
 from .journal import Journal
 from .proposers import Proposer
+from .run_event import RunEvent, write_event
 from .settings import RunSettings
 
 

@@ -12,21 +12,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..judges import JudgePrompt, load_prompt
 from .event_fields import read_fields, write_fields
 from .invariants import Violation
 from .losses.objective import ERRORS, Direction, Floor, Guard, Objective
 from .outcome import JUDGED
+from .run_event import FORMAT, Json, JudgeMeasured, RunEvent
 
 if TYPE_CHECKING:
     from ..slices import Predicate
-
-FORMAT = 2
-"""Of today's payloads; 1 are those of November 2026."""
-Json = Mapping[str, Any]
-"""Any: figures as the module that measured them writes them, by the `to_json` of its result."""
 
 E = TypeVar("E", bound="RunEvent")
 
@@ -36,16 +32,6 @@ _FLAT: Mapping[str, Any] = {"flat": True}
 """Metadata of a field whose own fields stand among those of the payload."""
 _LATER: Mapping[str, Any] = {"since": 2, "earlier": None}
 """Metadata of a field that format 1 does not have."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunEvent:
-    """One event of a run."""
-
-    kind: ClassVar[str]
-    """As the journal has it."""
-    format: int = FORMAT
-    """Of the payload that it was read from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -505,39 +491,6 @@ class GateAnswered(RunEvent):
     """Where labels of flips decided: the evidence, as `FlipDecision.to_json` writes it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeMeasured(RunEvent):
-    """A judge was measured in a run of its own; no row's text is kept, only what leads to its
-    answers again.
-    """
-
-    kind = "measured"
-    judge: str
-    """`name@version`."""
-    model: str
-    endpoint: str
-    simulated: bool
-    settings: Json
-    """Of the model, as far as they change an answer."""
-    data: str
-    """The name of the rows."""
-    data_hash: str
-    rows: int
-    sealed: int
-    """How many of the rows were sealed when their figures were told."""
-    benchmark: Json
-    """As `Benchmark.to_json` writes it."""
-    by: Mapping[str, Json]
-    """The same on each value of the column that was asked for."""
-    bins: tuple[Json, ...]
-    """The reliability curve, as `Bin.to_json` writes it; empty without probabilities."""
-    checks: Json
-    """What else was asked, by name: repeats, annotators, planted instructions."""
-    notes: tuple[str, ...]
-    summary: Json | None = None
-    """What is said first of it; None in earlier versions."""
-
-
 KINDS: Mapping[str, type[RunEvent]] = {
     event.kind: event
     for event in (
@@ -565,11 +518,6 @@ def read_as(cls: type[E], payload: Json) -> E:
     """
     values, missing = read_fields(cls, payload)
     return cls(**values, format=min(missing, default=FORMAT + 1) - 1)
-
-
-def write_event(event: RunEvent) -> dict[str, Any]:  # Any: JSON
-    """Return the payload of an event; one that was read comes out as it was."""
-    return write_fields(event, event.format)
 
 
 def write_part(part: DecisionRecord) -> dict[str, Any]:  # Any: JSON

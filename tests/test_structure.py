@@ -305,7 +305,7 @@ def test_a_bench_of_a_row_imports_neither_the_gate_nor_the_optimizer(tmp_path: P
     (tmp_path / "rows.jsonl").write_text(row)
     words = ["bench", "groundedness", "rows.jsonl", "--model", "simulated"]
     parts = ["optimize.holdout.gate", "optimize.proposers", "runs.store.run_config"]
-    parts += ["slices.find", "slices.slice"]
+    parts += ["slices.find", "slices.slice", "optimize.events", "runs.config.optimize_options"]
     assert _imported(words, [f"judgewright.{part}" for part in parts], tmp_path) == "[]"
 
 

@@ -59,6 +59,8 @@ def minimum_detectable_change(metric: str, predictions: JudgedArrays) -> Detecta
         raise InputError(
             f"{metric!r} is not a metric of decisions; those are {', '.join(BINARY_METRICS)}"
         )
+    if predictions.group_count < 2:
+        return None
     rng = np.random.default_rng(0)
     errors = [_churned_se(metric, predictions, rng) for _ in range(RANDOM_EDITS)]
     finite = [se for se in errors if se is not None and math.isfinite(se)]

@@ -26,9 +26,10 @@ from ...judges import (
 from ...judges.models import Watch, unwatched
 from ...judges.registry import KeptRule
 from ...optimize import BY_GATE, PhraseIndex, check_candidate
-from ...optimize.events import DecisionRecord, HunksRefused, Reviewed, write_event, write_part
+from ...optimize.events import DecisionRecord, HunksRefused, Reviewed, write_part
 from ...optimize.holdout.ledger import seen_rows
 from ...optimize.hunks import compose
+from ...optimize.run_event import write_event
 from ..config.environment import Environment
 from ..store.banks import keep_banks
 from ..store.journal import RunJournal, list_runs

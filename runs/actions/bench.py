@@ -38,8 +38,8 @@ from ...judges.metrics.reliability_bins import bins_of_verdicts
 from ...judges.models import CHANGES, Watch, ask_together
 from ...judges.scale import label_scale_text
 from ...judges.verdict import decided_probability
-from ...optimize.events import JudgeMeasured, write_event
 from ...optimize.holdout.row_fingerprints import KEY_COLUMN, row_keys
+from ...optimize.run_event import JudgeMeasured, write_event
 from ..config.command_options import BenchOptions, ModelOptions, TrustOptions
 from ..config.environment import Environment
 from ..store.banks import hidden_notes, hide_sealed, keep_banks

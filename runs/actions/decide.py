@@ -30,8 +30,9 @@ from ...judges.claims import ClaimSettings, judge_as
 from ...judges.judge import require_answers
 from ...judges.models import Watch, unwatched
 from ...optimize import Decision, Objective, gate
-from ...optimize.events import GateAnswered, read_as, write_event
+from ...optimize.events import GateAnswered, read_as
 from ...optimize.holdout.gate import MIN_COVERAGE
+from ...optimize.run_event import write_event
 from ...optimize.settings import require_probabilities
 from ...slices import Predicate, parse_predicate
 from ..config.command_options import ModelOptions

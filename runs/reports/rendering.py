@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from ...optimize import BY_GATE
 from ...optimize.options import option_fields, spelling
 from ...slices.effect import CALIBRATION
-from ..config.optimize_options import OptimizeOptions
 from ..terminal import inline, visible
 from . import numbers, tables
 from .sentences import (
@@ -135,6 +134,9 @@ _FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 
 @cache
 def _flags() -> frozenset[str]:
+    # Here, because its options name what plug-ins bring, and finding those takes a while.
+    from ..config.optimize_options import OptimizeOptions
+
     return frozenset(spelling(one) for one, _ in option_fields(OptimizeOptions))
 
 

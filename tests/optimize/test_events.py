@@ -21,8 +21,8 @@ from judgewright.optimize.events import (
     SliceChosen,
     read_as,
     read_event,
-    write_event,
 )
+from judgewright.optimize.run_event import write_event
 
 GOLDEN = Path(__file__).parents[1] / "runs" / "golden" / "workspace-2026-11.tar.xz"
 TEXT = st.text(max_size=8)

@@ -9,9 +9,10 @@ from scipy.stats import norm
 
 from judgewright.judges import BINARY, Dataset, JudgedDataset, OutputScale, Row, Unscored, Verdict
 from judgewright.optimize import decide, read_objective
-from judgewright.optimize.events import GateDecided, read_as, write_event
+from judgewright.optimize.events import GateDecided, read_as
 from judgewright.optimize.holdout.floors import floor_needs, hold_floor, value_bounds
 from judgewright.optimize.losses import Floor
+from judgewright.optimize.run_event import write_event
 
 ROWS = 600
 
