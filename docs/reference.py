@@ -66,7 +66,6 @@ PYTHON_TASKS = {
     "slices": {
         "Find slices": ("find", "search_result"),
         "Look at one slice": ("slice", "inspect_slice", "saved"),
-        "Check the labels": ("audit",),
         "Find what a new prompt made worse": ("regression",),
     },
     "optimize": {
