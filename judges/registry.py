@@ -21,7 +21,6 @@ from .files.small_file import read_small_text
 from .files.write_beside import write_beside
 from .models.question import DecisionApi
 from .prompt import JudgePrompt, TextDumper, check_name, load_prompt, read_prompt
-from .prompt_tags import PromptTag, check_label, read_tags, remove_tag, write_tag
 from .scale import DecisionRule
 
 _RULE = ".rule.yaml"
@@ -102,7 +101,7 @@ class KeptRule(FittedOn):
 
 
 class Registry:
-    """Finds prompts by `name`, `name@version`, `name@label` or file path.
+    """Finds prompts by `name`, `name@version` or file path.
 
     A workspace folder holds `NAME/VERSION.yaml`, one file a version, and `NAME/current`, which
     names the version that plain `NAME` means. Without one, `NAME` means the shipped prompt. A
@@ -129,8 +128,7 @@ class Registry:
         """Return one prompt.
 
         Args:
-            spec: `name`, `name@version` (the first digits suffice), `name@label`, or the path of a
-                YAML file.
+            spec: `name`, `name@version` (the first digits suffice), or the path of a YAML file.
 
         Raises:
             PromptError: There is no such prompt, or several versions start with these digits.
@@ -144,7 +142,7 @@ class Registry:
                 hint=f"there are {', '.join(self.names())}, or a path to a YAML file",
             )
         versions = self.versions(name)
-        start = next((tag.version for tag in self.tags(name) if tag.label == version), version)
+        start = version
         if (
             not start
             and self._folder is not None
@@ -209,37 +207,6 @@ class Registry:
         if current:
             write_beside(folder / "current", prompt.version + "\n")
         return path
-
-    def tags(self, name: str) -> tuple[PromptTag, ...]:
-        """Return the labels of a judge's versions, by name.
-
-        Raises:
-            PromptError: One cannot be read.
-        """
-        return () if self._folder is None else read_tags(self._home(name))
-
-    def tag(self, prompt: JudgePrompt, label: str, *, by: str) -> PromptTag:
-        """Put a label on a version, which is registered with it; the version that had the label
-        loses it.
-
-        Raises:
-            InputError: It is no label.
-            PromptError: The registry has no workspace folder.
-        """
-        home = self._home(prompt.name)
-        check_label(label)
-        if not (home / f"{prompt.version}.yaml").is_file():
-            # A shipped version would be gone with the next release.
-            self.keep(prompt, current=False)
-        return write_tag(home, label, prompt.version, by=by)
-
-    def untag(self, name: str, label: str) -> None:
-        """Take a label away from the version that has it.
-
-        Raises:
-            InputError: None has it.
-        """
-        remove_tag(self._home(name), label)
 
     def rule(self, prompt: JudgePrompt) -> DecisionRule:
         """Return the rule fitted for this version of a prompt, else the prompt's own.

@@ -34,7 +34,7 @@ COMMANDS = {
     "gate": ("gate:gate", "Decide between two judges, or two verdict files, on a holdout."),
     "review": ("review:review", "Read runs on a page in the browser, and decide about them."),
     "export": ("export:export", "Write a judge for another tool, and prove it there."),
-    "judges": ("judges:judges", "List, show, add and label judges."),
+    "judges": ("judges:judges", "List, show and add judges."),
     "models": (
         "models:models",
         "List, add and test the models that --model can name; serve the simulated one.",
@@ -79,7 +79,7 @@ RETIRED = {
     "models show": "type `models list NAME`",
     "data sources": "type `data import`, without a source",
     "loss lint": "type `loss check`",
-    "judges tag": "type `judges use NAME@VERSION --label LABEL`",
+    "judges tag": "name the version, as in NAME@VERSION; `judges use` says what NAME means",
     "runs compare": "type `runs show RUN OTHER`",
     "runs flips": "type `runs show RUN --flips`",
     "runs export": "type `runs show RUN --out FOLDER`",
@@ -119,6 +119,7 @@ RETIRED = {
         f"models test {name}": "type `bench JUDGE ROWS --limit 20 --model NAME`"
         for name in ("--rows", "--judge", "--limit", "--max-tokens")
     },
+    "judges use --label": "name the version, as in NAME@VERSION",
     "slices --audit": "`--rows SLICE --errors` shows its errors; `score --audit` lists all",
     "demo --open": "type `judgewright review --workspace demo --open`",
     "runs show --format jsonl": "type `runs show RUN --json`, or `runs show RUN --flips --json`",

@@ -1,4 +1,4 @@
-"""Keep a judge that came from outside, and move what its name and its labels mean."""
+"""Keep a judge that came from outside, and move what its name means."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 from ...judges import InputError, JudgePrompt
 from ..store.banks import keep_banks
 from ..store.workspace import Workspace
-from .accept import identity
 from .verification import verification
 
 
@@ -30,12 +29,12 @@ def keep_judge(workspace: Workspace, prompt: JudgePrompt, out: Path | None) -> t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """A name or a label that now means another version."""
+    """A name that now means another version."""
 
     name: str
     version: str
-    before: str | None
-    """The version that it meant; None where it meant none."""
+    before: str
+    """The version that it meant."""
     note: str
     """On which models the version was accepted."""
 
@@ -54,41 +53,13 @@ def make_current(workspace: Workspace, spec: str, *, expected: str | None = None
     """
     prompt = workspace.registry.get(spec)
     before = workspace.registry.get(prompt.name).version
-    _require_expected(prompt.name, before, expected)
+    if expected is not None and before != expected:
+        raise InputError(
+            f"{prompt.name} means {before} by now, and not {expected or 'none'}: somebody else"
+            " decided meanwhile",
+            hint="look at the judge's page again, then decide",
+        )
     keep_banks(workspace, prompt)
     workspace.registry.keep(prompt)
     note = verification(workspace, prompt)["note"]
     return Moved(name=prompt.name, version=prompt.version, before=before, note=note)
-
-
-def put_label(
-    workspace: Workspace, spec: str, label: str, *, expected: str | None = None, who: str = ""
-) -> Moved:
-    """Put a label on a version; the version that had it loses it.
-
-    Args:
-        spec: `name@version`, or a name for its current version.
-        label: Such as `production`.
-        expected: The version that is thought to have it, empty for none.
-        who: Who does it; git's name for the person at the keyboard unless given.
-
-    Raises:
-        PromptError: There is no such version.
-        InputError: It is no label, or another version has it by now than the one expected.
-    """
-    registry = workspace.registry
-    prompt = registry.get(spec)
-    before = next((tag.version for tag in registry.tags(prompt.name) if tag.label == label), None)
-    _require_expected(f"the label {label!r}", before or "", expected)
-    registry.tag(prompt, label, by=who or identity(workspace.root))
-    note = verification(workspace, prompt)["note"]
-    return Moved(name=prompt.name, version=prompt.version, before=before, note=note)
-
-
-def _require_expected(what: str, now: str, expected: str | None) -> None:
-    if expected is not None and now != expected:
-        raise InputError(
-            f"{what} means {now or 'no version'} by now, and not {expected or 'none'}: somebody"
-            " else decided meanwhile",
-            hint="look at the judge's page again, then decide",
-        )

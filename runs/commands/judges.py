@@ -1,4 +1,4 @@
-"""`judgewright judges`: list, show, compare, label and add judge prompts."""
+"""`judgewright judges`: list, show, compare and add judge prompts."""
 
 from __future__ import annotations
 
@@ -27,14 +27,12 @@ Question:    judgewright judges show groundedness --as question --api systemone
 """
 USES = """\
 Example:  judgewright judges use groundedness@1349
-Label:    judgewright judges use groundedness@1349 --label production
-Undo it:  judgewright judges use groundedness --label production --remove
 """
 
 
 @click.group(cls=Group)
 def judges() -> None:
-    """List, show, compare, label and add judge prompts."""
+    """List, show, compare and add judge prompts."""
 
 
 @judges.command("list", epilog=LISTS)
@@ -64,15 +62,11 @@ def _list_versions(judge: str, workspace: Workspace, *, as_json: bool) -> None:
     registry = workspace.registry
     versions = registry.log(judge)
     name = versions[0].name
-    tags = registry.tags(name) if name in registry.names() else ()
     lines: list[dict[str, Any]] = []  # Any: JSON
     texts: list[str] = []
     for prompt in versions:
-        labels = [tag.label for tag in tags if tag.version == prompt.version]
-        about = {"version": prompt.version, "parent": prompt.parent, "note": prompt.note}
-        lines.append(about | {"labels": labels})
-        marks = "".join(f" [{label}]" for label in labels)
-        texts.append(f"{name}@{prompt.version}{marks}  {prompt.note}")
+        lines.append({"version": prompt.version, "parent": prompt.parent, "note": prompt.note})
+        texts.append(f"{name}@{prompt.version}  {prompt.note}")
     answer({"log": lines}, "\n".join(texts), as_json=as_json)
 
 
@@ -131,42 +125,25 @@ def show(
 
 @judges.command(epilog=USES)
 @click.argument("judge")
-@takes(
-    "label",
-    None,
-    "Put this label, such as production, on JUDGE instead: NAME@LABEL then means that version, and"
-    " what NAME alone means stays.",
-)
-@takes("remove", False, "With --label: take it away from the version of JUDGE that has it.")
 @reads_workspace
-def use(judge: str, label: str | None, remove: bool, workspace: Workspace, as_json: bool) -> None:
+def use(judge: str, workspace: Workspace, as_json: bool) -> None:
     """Make JUDGE (name@version) the current version in this workspace; this also undoes an
     accept.
     """
-    from ..actions.keep_judge import make_current, put_label
+    from ..actions.keep_judge import make_current
     from ..actions.verification import verification
 
-    if remove and label is None:
-        raise click.UsageError("--remove is for --label")
-    if label is not None and remove:
-        name = judge.partition("@")[0]
-        workspace.registry.untag(name, label)
-        text = f"no version of {name!r} has the label {label!r} any more"
-        answer({"name": name, "label": label, "version": None}, text, as_json=as_json)
-        return
-    if label is not None:
-        moved = put_label(workspace, judge, label)
-        before = f"(before: {moved.before or 'none'})"
-        text = f"{moved.name}@{label} is now {moved.name}@{moved.version} {before}"
-        body: dict[str, Any] = {"label": label}
-    else:
-        moved = make_current(workspace, judge)
-        text = (
-            f"{moved.name}@{moved.version} is now what {moved.name!r} means in this workspace"
-            f" (before: {moved.before})"
-        )
-        body = {"verification": verification(workspace, workspace.registry.get(moved.name))}
-    body |= {"name": moved.name, "version": moved.version, "before": moved.before}
+    moved = make_current(workspace, judge)
+    text = (
+        f"{moved.name}@{moved.version} is now what {moved.name!r} means in this workspace"
+        f" (before: {moved.before})"
+    )
+    body = {
+        "verification": verification(workspace, workspace.registry.get(moved.name)),
+        "name": moved.name,
+        "version": moved.version,
+        "before": moved.before,
+    }
     answer(body, f"{text}\n  {moved.note}", as_json=as_json)
 
 

@@ -1,4 +1,4 @@
-"""A judge's versions as people ask about them: who made each and when, its labels, and how it was
+"""A judge's versions as people ask about them: who made each and when, and how it was
 measured.
 """
 
@@ -34,7 +34,6 @@ class VersionHistory:
     """UTC, ISO 8601: when a run found it, else when its file was written; None for a shipped
     version.
     """
-    labels: tuple[str, ...]
     figures: tuple[Json, ...]
     """How it was measured on some rows, newest first."""
 
@@ -55,7 +54,6 @@ def judge_history(workspace: Workspace, name: str) -> tuple[VersionHistory, ...]
     )
     runs = _runs_about(workspace, name)
     measured = _figures(runs.values())
-    tags = workspace.registry.tags(name)
     history: list[VersionHistory] = []
     for node in nodes:
         written = _written(workspace, name, node.version) if node.kept else None
@@ -68,7 +66,6 @@ def judge_history(workspace: Workspace, name: str) -> tuple[VersionHistory, ...]
                 decided=decided,
                 decided_at=decided_at,
                 date=node.created or (None if node.version in shipped_versions else written),
-                labels=tuple(tag.label for tag in tags if tag.version == node.version),
                 figures=tuple(measured.get(node.version, ())),
             )
         )

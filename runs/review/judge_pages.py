@@ -1,4 +1,4 @@
-"""The judges: their versions with authors, labels and figures, the difference between any two, and
+"""The judges: their versions with authors and figures, the difference between any two, and
 the way back.
 """
 
@@ -13,9 +13,8 @@ from starlette.responses import RedirectResponse, Response
 from ...judges import InputError, JudgePrompt
 from ...judges.asked_question import AskedQuestion
 from ...judges.prompt import check_name
-from ...judges.prompt_tags import USUAL
 from ...optimize.word_diff import diff_prompts, prompt_parts
-from ..actions.keep_judge import make_current, put_label
+from ..actions.keep_judge import make_current
 from ..reports.numbers import BRIEF
 from ..reports.versions_chart import MeasuredVersion, versions_chart
 from .app_state import AppState
@@ -39,10 +38,7 @@ VERSION = re.compile(r"[0-9a-f]{4,12}")
 def judges(state: AppState, request: Request) -> Response:
     """List the judges."""
     registry = state.workspace.registry
-    listed = [
-        (registry.get(name), registry.versions(name), registry.tags(name))
-        for name in registry.names()
-    ]
+    listed = [(registry.get(name), registry.versions(name)) for name in registry.names()]
     return state.page("judges.html", judges=listed)
 
 
@@ -51,8 +47,7 @@ def judge(state: AppState, request: Request) -> Response:
     name = name_of(request)
     history = judge_history(state.workspace, name)
     registry = state.workspace.registry
-    is_registered = name in registry.names()
-    current = registry.get(name) if is_registered else None
+    current = registry.get(name) if name in registry.names() else None
     page = Paged(history, request.query_params.get("page", "1"), VERSIONS_PER_PAGE)
     asked = request.query_params.get("metric", "")
     return state.page(
@@ -63,8 +58,6 @@ def judge(state: AppState, request: Request) -> Response:
         current=current,
         question=_question(current) if current else "",
         parts=prompt_parts(current) if current else (),
-        tags={tag.label: tag.version for tag in registry.tags(name)} if is_registered else {},
-        offered=USUAL,
         brief=SHOWN,
         **_over_versions(history, asked),
     )
@@ -135,24 +128,6 @@ def use(state: AppState, request: Request) -> Response:
     return RedirectResponse(f"/judges/{name}", 303)
 
 
-def label(state: AppState, request: Request) -> Response:
-    """Put a label on a version, or take it away."""
-    name, version = name_of(request), field_of(request, "version")
-    named, expected = field_of(request, "label").strip(), field_of(request, "expected")
-    if field_of(request, "verb") == "remove":
-        registry = state.workspace.registry
-        if all((tag.label, tag.version) != (named, expected) for tag in registry.tags(name)):
-            raise InputError(
-                f"the label {named!r} is not where it was", hint="look at the judge's page again"
-            )
-        registry.untag(name, named)
-    else:
-        # The form says where every label was when it was shown; one it does not name was nowhere.
-        was = field_of(request, f"at-{named}")
-        put_label(state.workspace, f"{name}@{version_of(version)}", named, expected=was)
-    return RedirectResponse(f"/judges/{name}", 303)
-
-
 def name_of(request: Request) -> str:
     """Return the judge's name that an address has."""
     # A name and no more: the registry would take `x.yaml` for a file of the folder the server was
@@ -173,5 +148,4 @@ ADDRESSES = (
     Address("/judges/{name}/chart", chart),
     Address("/judges/{name}/diff", difference),
     Address("/judges/{name}/use", use, "POST"),
-    Address("/judges/{name}/label", label, "POST"),
 )

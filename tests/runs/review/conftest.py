@@ -306,7 +306,6 @@ def bench_made(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Workbenc
         )
         queue = create_queue(place, replace(config, question=HOSTILE))
         place.registry.keep(edited, current=False)
-        place.registry.tag(prompt, "production", by=HOSTILE)
     return Workbench(
         root=root,
         run_id=made.run_id,

@@ -7,7 +7,6 @@ packed uploads.
 
 import asyncio
 import gzip
-import json
 import re
 import sqlite3
 from pathlib import Path
@@ -17,7 +16,6 @@ import pyarrow.parquet
 import pytest
 from starlette.types import Message, Scope
 
-from judgewright.judges import Registry
 from judgewright.runs.actions import read_optimization
 from judgewright.runs.config import Environment
 from judgewright.runs.reports import FORMATS, export_run
@@ -25,7 +23,7 @@ from judgewright.runs.review import review_app
 from judgewright.runs.review.uploads import MAX_UPLOAD
 from judgewright.runs.store import JobQueue, Workspace
 
-from .conftest import ATTACK, HEADERS, HOSTILE, PORT, TOKEN, Made, inert, settled, visit
+from .conftest import HEADERS, HOSTILE, PORT, TOKEN, Made, inert, settled, visit
 
 BREAKING = f"{HOSTILE}\r\nevent: reload\r\ndata: gone\r\n\r\nevent: end\ndata: \n\n"
 """What would be an event of its own, were it told as it is."""
@@ -177,26 +175,6 @@ def test_comments_on_hunks_are_words_everywhere(own: Made, tmp_path: Path) -> No
     assert any("rejected" in text for text in written)
     html = next(text for text in written if text.startswith("<!doctype html>"))
     assert "<script>document" not in html
-
-
-@pytest.mark.parametrize(
-    "name", [ATTACK, "../../escaped", "current", "0123", "a" * 65, "x\ny", "\u202eproduction"]
-)
-def test_a_label_is_a_plain_word_or_is_refused(made: Made, name: str, tmp_path: Path) -> None:
-    """From the form, and where a file in the workspace is named so."""
-    judge = Registry().get("groundedness")
-    with visit(tmp_path) as desk:
-        form = {"version": judge.version, "label": name, "verb": "put"}
-        answer = desk.post("/judges/groundedness/label", data=form, headers=HEADERS)
-        assert answer.status_code == 404
-        inert(answer.text, scripts=1)
-        assert not (tmp_path / "prompts").exists()
-        Registry(tmp_path / "prompts").tag(judge, "staging", by=HOSTILE)
-        folder = tmp_path / "prompts" / "groundedness" / "tags"
-        content = json.dumps({"version": judge.version, "by": HOSTILE, "at": BREAKING})
-        (folder / re.sub(r"[/\0]", "_", name)[:200]).write_text(content)
-        for path in ("/judges/groundedness", "/judges"):
-            inert(desk.get(path).text, scripts=1)
 
 
 @pytest.mark.parametrize(

@@ -317,35 +317,19 @@ def test_an_answer_is_not_lost_while_another_process_writes(
     assert post(writer, page.partition("?")[0], verb="label", grade="1", **fields)[0] == 303
 
 
-def test_a_version_is_labelled_made_current_and_the_way_leads_back(
+def test_a_version_is_made_current_and_the_way_leads_back(
     writer: TestClient, bench_own: Workbench
 ) -> None:
-    """A label moves from where the page showed it, and not from elsewhere; the same for what the
-    name means.
-    """
+    """What the name means moves from where the page showed it, and not from elsewhere."""
     registry = Registry(bench_own.root / "prompts")
     old, new = (prompt.version for prompt in registry.versions("groundedness")[:2])
     where = "/judges/groundedness"
-    moved = {"version": new, "label": "production", "verb": "put"}
-    status, said = post(writer, f"{where}/label", **moved)
-    assert (status, "somebody else decided meanwhile" in said) == (404, True)
-    assert post(writer, f"{where}/label", **moved, **{"at-production": old}) == (303, where)
-    assert registry.get("groundedness@production").version == new
-    assert registry.get("groundedness").version == old
     assert post(writer, f"{where}/use", version=new, expected=old) == (303, where)
-    assert post(writer, f"{where}/use", version=new, expected=old)[0] == 404
+    status, said = post(writer, f"{where}/use", version=new, expected=old)
+    assert (status, "somebody else decided meanwhile" in said) == (404, True)
     assert registry.get("groundedness").version == new
     assert post(writer, f"{where}/use", version=old, expected=new) == (303, where)
     assert registry.get("groundedness").version == old
-    assert (
-        post(
-            writer, f"{where}/label", version=new, label="production", verb="remove", expected=new
-        )[0]
-        == 303
-    )
-    assert registry.tags("groundedness") == ()
-    for bad in ("abcdef", "current", "../x", "<b>", ""):
-        assert post(writer, f"{where}/label", version=new, label=bad, verb="put")[0] == 404
     for spec in ("x.yaml", "../../etc", "zzzz", ""):
         assert post(writer, f"{where}/use", version=spec, expected=old)[0] == 404
 
