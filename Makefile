@@ -65,7 +65,7 @@ verify-exports: $(VENV)/.dev
 	$(BIN)/python tests/runs/exports/install_tools.py
 	$(BIN)/python -m pytest tests/runs/exports tests/judges/simulated/test_decision_server.py
 
-# What axe-core finds on every page with every rule, in both widths and colours; the suite tries a part of that.
+# What axe-core finds on every page, in both widths and colours; of a list's lines, which are alike, the suite tries two.
 axe: $(VENV)/.dev
 	JUDGEWRIGHT_AXE_EVERY=1 $(BIN)/python -m pytest tests/runs/review/test_keyboard.py
 
