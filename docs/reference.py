@@ -42,7 +42,10 @@ COMMAND_TASKS = {
     "Find where it errs": ("slices",),
     "Improve it": ("loss", "optimize", "runs"),
     "Decide": ("review", "diff", "accept", "reject", "gate", "label"),
-    "Use it": ("export",),
+    "Use it": (
+        "export",
+        "doctor",
+    ),
     "Plug-ins": ("rag", "students", "agents"),
 }
 """The commands in the order in which people meet them."""

@@ -46,7 +46,8 @@ COMMANDS = {
         "calibrate:calibrate",
         "Fit a judge's threshold and calibration on validation rows.",
     ),
-    "runs": ("runs:runs", "List, show, compare, resume and merge runs; stop jobs."),
+    "runs": ("runs:runs", "List, show, compare and resume runs; stop jobs."),
+    "doctor": ("doctor:doctor", "Check all of a workspace: the file, replies, runs, looks."),
     "diff": ("accept:diff", "Show what a run wants to change in a prompt."),
     "accept": (
         "accept:accept",
@@ -68,7 +69,6 @@ RETIRED = {
     ),
     "jobs": "`runs list` shows jobs; `runs stop`, `resume` and `work` take them",
     "simulate": "type `models simulate`",
-    "doctor": "replies, runs and looks are checked by their hashes when they are read",
     "runs merge": "go on in one workspace; what is in the other stays readable there",
     "workspace": "workspaces are not merged; to keep what is old, copy the folder",
     "judges import": "type `judges add FILE`",

@@ -250,6 +250,19 @@ class CallStore:
 
         return self._database.submit(lambda connection: self._give_up(connection, key, failure))
 
+    def find_damaged(self) -> tuple[int, list[str]]:
+        """Read every reply of the workspace; return how many there are, and which do not fit their
+        hash.
+        """
+        replies, last = 0, 0
+        damaged: list[str] = []
+        while part := self._database.read(_REPLIES, (last, LOOKUP)):
+            for _, key, content, stored in part:
+                if not isinstance(content, bytes) or _body_hash(key, content) != stored:
+                    damaged.append(f"the reply to call {key.hex()[:16]} was changed")
+            replies, last = replies + len(part), part[-1][0]
+        return replies, damaged
+
     def spending(self) -> Spending:
         """See `CallRecord.spending`; attempts in flight now count as in doubt until they are
         settled.
@@ -345,6 +358,9 @@ INSERT INTO failure (run_id, key, message, status, created) VALUES (?, ?, ?, ?, 
 ON CONFLICT (run_id, key) DO UPDATE SET message = excluded.message, status = excluded.status,
     created = excluded.created
 """
+_REPLIES = """
+SELECT seq, key, response_json, body_hash FROM call WHERE seq > ? AND state = 'done' ORDER BY seq LIMIT ?
+"""  # noqa: E501
 _SPENDING = f"""
 SELECT coalesce(sum(cost) FILTER (WHERE state = 'done'), 0.0),
     coalesce(sum(tokens) FILTER (WHERE state = 'done'), 0),

@@ -99,6 +99,12 @@ class Database(ABC):
             WorkspaceError: They cannot be read.
         """
 
+    @abstractmethod
+    def find_faults(self) -> tuple[int, list[str]]:
+        """Read all that there is; return how many pages or tables that are, and what cannot be
+        read.
+        """
+
     def submit(self, work: Callable[[Connection], T], *, alone: str = "") -> Future[T]:
         """Queue a write; the future is done once it has been committed, or has failed alone.
 

@@ -97,6 +97,11 @@ class SqliteDatabase(Database):
         except sqlite3.Error as error:
             raise self.explain(error) from error
 
+    def find_faults(self) -> tuple[int, list[str]]:
+        """See `Database.find_faults`."""
+        faults = [row[0] for row in self.read("PRAGMA integrity_check") if row[0] != "ok"]
+        return self.read("PRAGMA page_count")[0][0], faults
+
     def _prepare(self) -> None:
         """Make the file, look for damage, and upgrade it."""
         self._make_file()

@@ -135,6 +135,7 @@ def test_every_command_reads_and_writes_it(
     monkeypatch.setenv("JUDGEWRIGHT_WORKSPACE", with_password)
     (benched,) = json.loads(say("runs", "list", "--json"))["runs"]
     assert benched["run_id"] in say("runs", "list")
+    say("doctor")
     say("judges", "list")
     say("calibrate", "groundedness", str(rows), "--model", "simulated")
     say(

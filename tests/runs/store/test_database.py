@@ -163,7 +163,7 @@ with opened(NOTES) as d:
             assert ids(database) == []
 
     def test_after_a_clean_end_opening_reads_the_beginning_only(self, tmp_path: Path) -> None:
-        """A million calls open as quickly as a thousand."""
+        """A million calls open as quickly as a thousand; `doctor` reads the rest."""
         path = tmp_path / "j.db"
         self.damaged(path, slice(4096, 8192))
         with (
