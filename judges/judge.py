@@ -116,7 +116,8 @@ def judge(
     wording = asked_judge(prompt, client, settings)
     if question is not None and isinstance(wording, AskedQuestion):
         wording = replace(question, prompt=prompt)
-        wording.ask_jointly(sent, client, repeat=repeat, progress=progress)
+        if wording.beside:
+            wording.ask_jointly(sent, client, repeat=repeat, progress=progress)
     requests = _RowRequests(sent, partial(wording.request, repeat=repeat))
     # For Tok confidence one row first, so that an endpoint without it is refused at once.
     first = 1 if settings.confidence == "tok" else 0
