@@ -349,5 +349,5 @@ def _run(database: Database, row: tuple[Any, ...]) -> RunRecord:  # Any: SQL val
 def _unknown(run_id: str) -> InputError:
     return InputError(
         f"there is no run {run_id!r} in this workspace",
-        hint="`judgewright runs list` shows them all",
+        hint="`judgewright runs list` shows them all; `latest` is the last one",
     )

@@ -18,8 +18,9 @@ def test_a_name_stands_for_the_run_wherever_an_id_does(database: Database) -> No
     assert find_run(database, "strenger-Zahlen", kinds=("optimize",)) == run_id
     assert [run.name for run in list_runs(database)] == ["strenger-Zahlen", ""]
     for other in ("strenger", "strenger-Zahlen2"):
-        with pytest.raises(InputError, match="there is no run"):
+        with pytest.raises(InputError, match="there is no run") as unknown:
             find_run(database, other)
+        assert "`latest` is the last one" in (unknown.value.hint or "")
 
 
 def test_tags_and_name_are_changed_apart_and_taken_away(database: Database) -> None:
