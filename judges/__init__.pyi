@@ -15,6 +15,7 @@ from .errors import (
     WorkspaceError,
     WorldError,
 )
+from .example_cases import cases_of_replies
 from .files.reading import load_dataset
 from .files.small_file import read_small, read_small_text
 from .files.verdicts import load_verdicts
@@ -69,7 +70,6 @@ from .prompt import (
     DATA_NOTICE,
     MARKED_PLACES,
     PLACEHOLDER,
-    Example,
     JudgePrompt,
     TextLoader,
     load_prompt,
@@ -149,7 +149,6 @@ __all__ = [
     "Endpoint",
     "EqualGain",
     "Estimate",
-    "Example",
     "Filled",
     "FloatArray",
     "InputError",
@@ -199,6 +198,7 @@ __all__ = [
     "by_column",
     "calibrate",
     "calibration_from_json",
+    "cases_of_replies",
     "clustered_se",
     "compare",
     "cut_off",

@@ -116,7 +116,7 @@ class AskedQuestion:
             template = "\n\n".join(f"{{{{{name}}}}}" for name in inputs)
             return inputs if self.by_name else render(template, inputs, salt="")
         self.prompt.require_inputs(row)
-        cases = self.prompt.shown_cases.text(row) if self.prompt.cases is not None else ""
+        cases = self.prompt.shown_cases.text(row) if self.prompt.cases_by_row else ""
         if self.by_name:
             inputs = {name: row.inputs[name] for name in self.prompt.inputs}
             return {CASES: cases, **inputs} if cases else inputs
@@ -220,7 +220,7 @@ class AskedQuestion:
             and PLACEHOLDER.sub("", prompt.template).strip(),
             "the form of the reply": prompt.reply or prompt.reply_schema,
             "reasons and stated confidence": fields["text"] or fields["confidence"],
-            f"{len(prompt.examples)} examples": prompt.examples,
+            "decided cases": prompt.cases is not None and (self.shared or not prompt.cases_by_row),
         }
         return tuple(words for words, present in parts.items() if present)
 

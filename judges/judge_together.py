@@ -58,18 +58,17 @@ def joint_questions(
     """Return the question of each judge, beside those of the others.
 
     Where their states are the same the answers are those that `judge` gets. Else the state holds
-    the inputs of all judges, which `read` returns by row, and answers are recorded apart.
+    the inputs of all judges, which `read` returns by row, and no decided cases, and answers are
+    recorded apart.
 
     Raises:
-        InputError: A judge is no question, or shows decided cases, which are in its state.
+        InputError: A judge is no question.
     """
-    if any(prompt.cases is not None for prompt in prompts):
-        raise InputError(
-            "a judge that shows decided cases has a state of its own", hint="bench it alone"
-        )
     questions = [AskedQuestion(prompt=prompt, api=api) for prompt in prompts]
     _ = [one.question for one in questions]  # refused before anything is sent
-    if len({one.prompt.inputs if one.by_name else one.prompt.template for one in questions}) > 1:
+    apart = any(prompt.cases_by_row for prompt in prompts)
+    fields = {one.prompt.inputs if one.by_name else one.prompt.template for one in questions}
+    if apart or len(fields) > 1:
         shared = read(tuple(dict.fromkeys(name for prompt in prompts for name in prompt.inputs)))
         questions = [replace(one, shared=shared) for one in questions]
     return [

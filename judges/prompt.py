@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 import hashlib
 import re
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 import yaml
@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from .cascade import Cascade
 from .cases import INLINE, WAYS, CaseBank, Cases, CasesNode, bank_path, require_cases
 from .errors import PromptError, explain_yaml_error
+from .example_cases import cases_of_replies
 from .files.small_file import read_small_text
 from .files.write_beside import write_beside
 from .models.model import Message
@@ -45,16 +46,6 @@ DATA_NOTICE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
-    """One demonstration: the inputs of a row and the reply a good judge gives."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
-
-    inputs: Mapping[str, str]
-    reply: str
-
-
 @dataclass(frozen=True, kw_only=True)
 class JudgePrompt:
     """A frozen judge prompt; two prompts with the same `version` show a model the same thing.
@@ -74,7 +65,6 @@ class JudgePrompt:
     reply: str
     """How the answer must be given; it closes the user message."""
     scale: OutputScale = field(default_factory=OutputScale)
-    examples: tuple[Example, ...] = ()
     cases: Cases | None = None
     """Decided cases that are shown before each row."""
     cascade: Cascade | None = None
@@ -88,6 +78,8 @@ class JudgePrompt:
     `Score: ...`."""
     parent: str | None = None
     """Version of the prompt this one was made from."""
+    renamed: tuple[str, str] = field(default=("", ""), compare=False)
+    """The version that a prompt had before judges had cases, and the one that it has had since."""
     note: str = ""
 
     def __post_init__(self) -> None:
@@ -118,10 +110,6 @@ class JudgePrompt:
                     f"prompt {self.name!r}: {part} has the lone surrogate {match.group()!r}, half a"
                     " letter"
                 )
-        for example in self.examples:
-            missing = [f for f in self.inputs if f not in example.inputs]
-            if missing:
-                raise PromptError(f"prompt {self.name!r}: an example has no field {missing[0]!r}")
         if self.cases is not None:
             require_cases(self.cases, self.name, self.inputs, self.scale)
         if self.cascade is not None and self.scale.kind == "choice":
@@ -131,10 +119,9 @@ class JudgePrompt:
 
     def __repr__(self) -> str:
         reads = f"reads {', '.join(self.inputs)}; answers {self.scale.describe()}"
-        shown = f"{len(self.examples)} examples"
         if self.cases is not None:
-            shown += f", {self.cases.count} of {len(self.cases.bank):,} cases"
-        return f"JudgePrompt({f'{self.name}@{self.version}'!r}, {reads}; {shown})"
+            reads += f"; {self.cases.count} of {len(self.cases.bank):,} cases"
+        return f"JudgePrompt({f'{self.name}@{self.version}'!r}, {reads})"
 
     def _texts(self) -> Iterator[tuple[str, str]]:
         """Yield every text of the prompt with a name for it; none can be hashed or sent if it is
@@ -149,9 +136,6 @@ class JudgePrompt:
         )
         pairs = (*self.scale.anchors.items(), *self.reply_schema.items())
         yield from (("an anchor or a reply field", text) for pair in pairs for text in pair)
-        for example in self.examples:
-            yield "an example", example.reply
-            yield from (("an example", text) for pair in example.inputs.items() for text in pair)
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
@@ -233,6 +217,20 @@ class JudgePrompt:
     @cached_property
     def version(self) -> str:
         """Twelve hexadecimal digits of the hash of all that the model sees."""
+        return self.version_with([])
+
+    @property
+    def former(self) -> str:
+        """The version under which old records know this prompt; empty where it is the same."""
+        before, since = self.renamed
+        return before if since == self.version else ""
+
+    def known_as(self, version: str | None) -> bool:
+        """Whether a version is this one, or what it was before judges had cases."""
+        return version in (self.version, self.former or self.version)
+
+    def version_with(self, examples: Sequence[tuple[Mapping[str, str], str]]) -> str:
+        """Return the version; before judges had cases it had examples, each with its reply."""
         # Without the threshold: the model does not see it.
         seen = {
             "system": self.system,
@@ -240,7 +238,7 @@ class JudgePrompt:
             "template": self.template,
             "reply": self.reply,
             "reply_schema": list(self.reply_schema.items()),
-            "examples": [[dict(e.inputs), e.reply] for e in self.examples],
+            "examples": [[dict(inputs), reply] for inputs, reply in examples],
             "scale": [self.scale.kind, self.scale.low, self.scale.high, list(self.scale.labels)],
             "anchors": list(self.scale.anchors.items()),
         }
@@ -310,11 +308,7 @@ class JudgePrompt:
 
     @cached_property
     def _shared_messages(self) -> tuple[Message, ...]:
-        messages = [Message("system", self.system_text())]
-        for example in self.examples:
-            messages.append(Message("user", self._user_text(example.inputs)))
-            messages.append(Message("assistant", example.reply))
-        return tuple(messages)
+        return (Message("system", self.system_text()),)
 
     def system_text(self) -> str:
         """The system message: role, criteria, scale and the notice that fenced text is data."""
@@ -348,6 +342,7 @@ class JudgePrompt:
         body: dict[str, Any] = {"format": 1, "name": self.name}  # Any: YAML nodes
         if lineage:
             body |= {"version": self.version, "parent": self.parent, "note": self.note}
+            body |= {"former": self.former} if self.former else {}
         scale: dict[str, Any] = {"kind": self.scale.kind, "threshold": self.scale.threshold}
         if self.scale.kind == "graded":
             scale |= {"low": self.scale.low, "high": self.scale.high}
@@ -366,7 +361,6 @@ class JudgePrompt:
         body |= {"reply": self.reply, "reply_schema": dict(self.reply_schema)}
         if self.reply_mark:
             body["reply_mark"] = self.reply_mark
-        body["examples"] = [{"inputs": dict(e.inputs), "reply": e.reply} for e in self.examples]
         if self.cases is not None:
             body["cases"] = self.cases.to_yaml()
         if self.cascade is not None:
@@ -420,6 +414,11 @@ class JudgePrompt:
         if self.cases is None or self.cases.by in WAYS:
             return self
         return replace(self, cases=replace(self.cases, by="random"))
+
+    @property
+    def cases_by_row(self) -> bool:
+        """Whether cases are chosen by the row; a decision model is shown these and no fixed set."""
+        return self.cases is not None and self.cases.by != "fixed"
 
     @property
     def hidden_cases(self) -> tuple[str, ...]:
@@ -532,12 +531,19 @@ TextLoader.yaml_implicit_resolvers = {
 }
 
 
+class _Example(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    inputs: dict[str, str]
+    reply: str
+
+
 class _PromptFile(BaseModel):
     model_config = ConfigDict(extra="forbid")
     format: Literal["1"]
     name: str
     version: str | None = None
     parent: str | None = None
+    former: str = ""
     note: str | None = ""
     system: str
     criteria: str
@@ -546,7 +552,7 @@ class _PromptFile(BaseModel):
     reply: str = ""
     reply_schema: dict[str, Literal["text", "score", "confidence"]] = {}
     reply_mark: str = ""
-    examples: tuple[Example, ...] = ()
+    examples: tuple[_Example, ...] = ()
     cases: CasesNode | None = None
     cascade: Cascade | None = None
 
@@ -605,23 +611,38 @@ def load_prompt(
         OverflowError,
     ) as error:
         raise PromptError(f"{origin}: not valid YAML: {explain_yaml_error(error)}") from None
-    own = ("format", "version", "note", "cases")
-    parts = {name: value for name, value in parsed if name not in own}
-    cases = None
-    if parsed.cases is not None:
-        try:
-            cases = parsed.cases.load(check_name(parsed.name), folder, edited=edited)
-        except PromptError as error:
-            raise PromptError(f"{origin}: {error}", hint=error.hint) from None
-    prompt = JudgePrompt(**parts, cases=cases, note=parsed.note or "")
-    if parsed.version in (None, prompt.version):
+    try:
+        prompt = _prompt_of(parsed, folder, edited=edited)
+    except PromptError as error:
+        raise PromptError(f"{origin}: {error}", hint=error.hint) from None
+    version = prompt.former if parsed.examples else prompt.version
+    if parsed.version in (None, version):
         return prompt
     if edited:
         return replace(prompt, parent=parsed.version)
     raise PromptError(
-        f"{origin}: the file says version {parsed.version}, its content is {prompt.version}",
+        f"{origin}: the file says version {parsed.version}, its content is {version}",
         hint=(
             "it was edited in place: save the edit as a file of your own, which is then a new"
             " version of that one"
         ),
     )
+
+
+def _prompt_of(parsed: _PromptFile, folder: Path | None, *, edited: bool) -> JudgePrompt:
+    """Return the prompt of a file; in one from before judges had cases, examples stand for them."""
+    own = ("format", "version", "former", "note", "cases", "examples")
+    parts = {name: value for name, value in parsed if name not in own}
+    cases = None
+    if parsed.cases is not None:
+        cases = parsed.cases.load(check_name(parsed.name), folder, edited=edited)
+    prompt = JudgePrompt(**parts, cases=cases, note=parsed.note or "")
+    if not parsed.examples:
+        former = parsed.former if parsed.version == prompt.version else ""
+        return replace(prompt, renamed=(former, prompt.version))
+    replies = [(example.inputs, example.reply) for example in parsed.examples]
+    former = prompt.version_with(replies)
+    if cases is None:
+        cases = cases_of_replies(replies, prompt.reply_form, prompt.scale)
+        prompt = replace(prompt, cases=cases)
+    return replace(prompt, renamed=(former, prompt.version))

@@ -5,7 +5,7 @@ version.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
@@ -150,7 +150,7 @@ class Registry:
         ):
             start = pointer.read_text(encoding="utf-8").strip()
         start = start or versions[0].version
-        matches = [prompt for prompt in versions if prompt.version.startswith(start)]
+        matches = [p for p in versions if p.version.startswith(start) or p.former.startswith(start)]
         if len(matches) != 1:
             problem = "has several versions starting with" if matches else "has no version"
             raise PromptError(
@@ -173,8 +173,8 @@ class Registry:
             own = [read_prompt(path, edited=False) for path in _prompt_files(self._home(name))]
             waiting = sorted((p for p in own if p.version not in ordered), key=lambda p: p.version)
         while waiting:
-            versions = {prompt.version for prompt in waiting}
-            ready = [p for p in waiting if p.parent in ordered or p.parent not in versions]
+            known, versions = _by_version(ordered.values()), _by_version(waiting)
+            ready = [p for p in waiting if p.parent in known or p.parent not in versions]
             # Two prompts that name each other as parent would wait for ever.
             ready = ready or waiting
             ordered |= {prompt.version: prompt for prompt in ready}
@@ -187,7 +187,7 @@ class Registry:
         name = lineage[0].name
         versions: dict[str, JudgePrompt] = {}
         if name in self.names():
-            versions = {prompt.version: prompt for prompt in self.versions(name)}
+            versions = _by_version(self.versions(name))
         while (
             parent := versions.get(lineage[-1].parent or "")
         ) is not None and parent not in lineage:
@@ -232,7 +232,10 @@ class Registry:
         """
         if self._folder is None:
             return None
-        path = self._home(prompt.name) / f"{prompt.version}{_CUT if decides else _RULE}"
+        end = _CUT if decides else _RULE
+        path = self._home(prompt.name) / f"{prompt.version}{end}"
+        if prompt.former and not path.is_file():
+            path = path.with_name(f"{prompt.former}{end}")
         if not path.is_file():
             return None
         fitted = read_rule(path)
@@ -326,7 +329,8 @@ def read_rule(path: Path) -> KeptRule:
 
 def _require_own(fitted: KeptRule, prompt: JudgePrompt, what: str) -> None:
     own = f"{prompt.name}@{prompt.version}"
-    if fitted.judge != own:
+    name, _, version = fitted.judge.partition("@")
+    if name != prompt.name or not prompt.known_as(version):
         raise PromptError(
             f"{what} was fitted for {fitted.judge}, not for {own}",
             hint="fit one: judgewright calibrate",
@@ -338,6 +342,11 @@ def _require_own(fitted: KeptRule, prompt: JudgePrompt, what: str) -> None:
             f" {threshold:g}",
             hint="fit it again with judgewright calibrate, or put the old threshold back",
         )
+
+
+def _by_version(prompts: Iterable[JudgePrompt]) -> dict[str, JudgePrompt]:
+    """Return prompts by their versions, and by those they had before judges had cases."""
+    return {version: one for one in prompts for version in (one.former or one.version, one.version)}
 
 
 def _prompt_files(folder: Path) -> list[Path]:

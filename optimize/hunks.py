@@ -1,5 +1,5 @@
-"""The diff of two prompts as hunks that can be taken one by one: a sentence or a demonstration
-each, and the decided cases as a whole.
+"""The diff of two prompts as hunks that can be taken one by one: a sentence each, and the decided
+cases as a whole.
 
 A sentence is added, removed, or reworded where an old and a new one share most of their words; the
 anchor of a grade is reworded as a whole. Spacing alone makes
@@ -10,20 +10,20 @@ that is taken.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
-from ..judges import Example, InputError, JudgePrompt, OutputScale, PromptError
+from ..judges import InputError, JudgePrompt, OutputScale, PromptError
 from ..judges.notebook_display import html_table
 from .word_diff import changed_cases
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Part = Literal["system", "criteria", "anchors", "reply", "examples", "cases"]
+Part = Literal["system", "criteria", "anchors", "reply", "cases"]
 TEXTS: tuple[Part, ...] = ("system", "criteria", "reply")
 Kind = Literal["added", "removed", "reworded", "spacing"]
 
@@ -48,16 +48,12 @@ class Sentence:
         return self.text
 
 
-Item = Sentence | Example
-T = TypeVar("T", Sentence, Example)
-
-
 @dataclass(frozen=True, slots=True)
 class Alignment:
     """One place of an alignment; None where a side has nothing there."""
 
-    old: Item | None
-    new: Item | None
+    old: Sentence | None
+    new: Sentence | None
     hunk: int = 0
     """The hunk that it belongs to; 0 where both sides have it."""
 
@@ -70,7 +66,7 @@ class Hunk:
     """From 1."""
     part: Part
     old: tuple[str, ...]
-    """The sentences, or demonstrations, that it takes away."""
+    """The sentences that it takes away."""
     new: tuple[str, ...]
     """Those that it brings."""
 
@@ -147,7 +143,6 @@ def split_hunks(before: JudgePrompt, after: JudgePrompt) -> PromptDiff:
         aligned[part] = align_texts(getattr(before, part), getattr(after, part))
     aligned["anchors"] = align_anchors(before.scale, after.scale)
     aligned["reply"] = align_texts(before.reply, after.reply)
-    aligned["examples"] = align_examples(before.examples, after.examples)
     went, came = (Sentence(None, text) if text else None for text in changed_cases(before, after))
     aligned["cases"] = [Alignment(went, came)] if went or came else []
     hunks: list[Hunk] = []
@@ -187,14 +182,12 @@ def compose(diff: PromptDiff, chosen: Collection[int]) -> JudgePrompt:
         side = diff.after if step.hunk in taken else diff.before
         anchors[grade] = side.scale.anchors[grade]
     composed = replace(composed, scale=replace(composed.scale, anchors=anchors))
-    items = (_side(step, taken) for step in diff.steps["examples"])
-    examples = tuple(item for item in items if isinstance(item, Example))
     own = {step.hunk for step in diff.steps["cases"]}
     side = diff.after if own & taken else diff.before
-    return replace(composed, examples=examples, cases=side.cases)
+    return replace(composed, cases=side.cases)
 
 
-def _side(step: Alignment, taken: Collection[int]) -> Item | None:
+def _side(step: Alignment, taken: Collection[int]) -> Sentence | None:
     return step.new if step.hunk == 0 or step.hunk in taken else step.old
 
 
@@ -206,12 +199,12 @@ def _text(diff: PromptDiff, part: Part, taken: Collection[int]) -> str:
         return old
     if own <= set(taken):
         return new
-    sentences = [item for step in steps if isinstance(item := _side(step, taken), Sentence)]
+    sentences = [item for step in steps if (item := _side(step, taken)) is not None]
     gaps = (
         side.gap
         for name in ("new", "old")
         for step in steps
-        if isinstance(side := getattr(step, name), Sentence)
+        if (side := getattr(step, name)) is not None
     )
     usual = next((gap for gap in gaps if gap is not None), " ")
     body = "".join(
@@ -220,20 +213,15 @@ def _text(diff: PromptDiff, part: Part, taken: Collection[int]) -> str:
     return new[: len(new) - len(new.lstrip())] + body + new[len(new.rstrip()) :]
 
 
-def _shown(item: Item | None) -> tuple[str, ...]:
-    if item is None:
-        return ()
-    if isinstance(item, Sentence):
-        return (item.text,)
-    inputs = "\n".join(f"{name}: {text}" for name, text in item.inputs.items())
-    return (f"{inputs}\n=> {item.reply}",)
+def _shown(item: Sentence | None) -> tuple[str, ...]:
+    return () if item is None else (item.text,)
 
 
 def align_texts(old: str, new: str) -> list[Alignment]:
     """Lay two texts side by side, sentence by sentence; where only the spacing differs, one empty
     step says so.
     """
-    steps = list(_align(cut_sentences(old), cut_sentences(new), str, reword=True))
+    steps = list(_align(cut_sentences(old), cut_sentences(new)))
     if old != new and not changes(steps):
         steps.append(Alignment(None, None))
     return steps
@@ -249,25 +237,12 @@ def align_anchors(old: OutputScale, new: OutputScale) -> list[Alignment]:
     ]
 
 
-def align_examples(old: Sequence[Example], new: Sequence[Example]) -> list[Alignment]:
-    """Lay two lists of demonstrations side by side."""
-    return list(
-        _align(
-            old,
-            new,
-            lambda example: (tuple(sorted(example.inputs.items())), example.reply),
-            reword=False,
-        )
-    )
-
-
 def changes(steps: Sequence[Alignment]) -> list[int]:
     """Return the positions at which the sides differ, white space apart."""
     positions: list[int] = []
     for i, step in enumerate(steps):
         old, new = step.old, step.new
-        reworded = isinstance(old, Sentence) and isinstance(new, Sentence) and old.text != new.text
-        if old is None or new is None or reworded:
+        if old is None or new is None or old.text != new.text:
             positions.append(i)
     return positions
 
@@ -290,21 +265,17 @@ def cut_sentences(text: str) -> list[Sentence]:
     return [Sentence(body[a:b] if b else None, body[b:c]) for (a, b), (c, _) in pairwise(cuts)]
 
 
-def _align(
-    old: Sequence[T], new: Sequence[T], key: Callable[[T], Hashable], *, reword: bool
-) -> Iterator[Alignment]:
-    matcher = SequenceMatcher(
-        None, [key(item) for item in old], [key(item) for item in new], autojunk=False
-    )
+def _align(old: Sequence[Sentence], new: Sequence[Sentence]) -> Iterator[Alignment]:
+    matcher = SequenceMatcher(None, [s.text for s in old], [s.text for s in new], autojunk=False)
     for tag, a, b, c, d in matcher.get_opcodes():
         if tag == "equal":
             yield from (Alignment(*pair) for pair in zip(old[a:b], new[c:d], strict=True))
         else:
-            yield from _pair_up(old[a:b], new[c:d], _alike(old[a:b], new[c:d]) if reword else [])
+            yield from _pair_up(old[a:b], new[c:d], _alike(old[a:b], new[c:d]))
 
 
 def _pair_up(
-    old: Sequence[Item], new: Sequence[Item], pairs: Sequence[tuple[int, int]]
+    old: Sequence[Sentence], new: Sequence[Sentence], pairs: Sequence[tuple[int, int]]
 ) -> Iterator[Alignment]:
     """Yield the pairs in order, and between them what was removed and then what was added."""
     a = c = 0
@@ -316,7 +287,7 @@ def _pair_up(
         a, c = i + 1, j + 1
 
 
-def _alike(old: Sequence[T], new: Sequence[T]) -> list[tuple[int, int]]:
+def _alike(old: Sequence[Sentence], new: Sequence[Sentence]) -> list[tuple[int, int]]:
     """Pairs in rising order with the greatest total of shared words; one against one is always a
     pair.
     """

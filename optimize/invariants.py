@@ -44,7 +44,7 @@ _BLANK = frozenset(
         *(*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)),
     ]
 )
-_FREE_PARTS = ("system", "criteria", "reply", "examples", "cases")
+_FREE_PARTS = ("system", "criteria", "reply", "cases")
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +216,7 @@ def _hidden(text: str) -> set[str]:
 
 
 def _text(prompt: JudgePrompt) -> str:
-    replies = (example.reply for example in prompt.examples)
-    return "\n".join((prompt.system, prompt.criteria, prompt.reply, *replies))
+    return "\n".join((prompt.system, prompt.criteria, prompt.reply))
 
 
 def _all_text(prompt: JudgePrompt) -> str:

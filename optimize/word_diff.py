@@ -94,10 +94,6 @@ def prompt_parts(prompt: JudgePrompt) -> tuple[tuple[str, str], ...]:
     """Return each part of a prompt as text, in the order in which a prompt file has them."""
     scale = prompt.scale
     anchors = (f"{grade}: {text}" for grade, text in scale.anchors.items())
-    examples: list[str] = []
-    for example in prompt.examples:
-        inputs = (f"{name}: {text}" for name, text in example.inputs.items())
-        examples.append("\n".join((*inputs, f"=> {example.reply}")))
     return (
         ("system", prompt.system),
         ("criteria", prompt.criteria),
@@ -108,7 +104,6 @@ def prompt_parts(prompt: JudgePrompt) -> tuple[tuple[str, str], ...]:
             "reply fields",
             "\n".join(f"{name}: {kind}" for name, kind in prompt.reply_schema.items()),
         ),
-        ("examples", "\n\n".join(examples)),
         ("cases", "" if prompt.cases is None else _cases_text(prompt.cases, frozenset())),
     )
 

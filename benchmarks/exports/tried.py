@@ -14,7 +14,6 @@ from judgewright.judges import (
     CaseBank,
     Cases,
     DecisionRule,
-    Example,
     JudgePrompt,
     OutputScale,
     Platt,
@@ -88,9 +87,7 @@ def strange() -> list[Tried]:
     """Return thirteen judges that a tool may get wrong."""
     usual = Registry().get("groundedness")
     numbers = (0.0, 1.0, 2.0, 3.0)
-    example = Example(
-        inputs={"source": "{ice} {{source}}\r\n", "statement": "Ice is cold."}, reply="Score: 0"
-    )
+    case = Case({"source": "{ice} {{source}}\r\n", "statement": "Ice is cold."}, 0)
     prose = replace(
         usual, reply="End with a line: Score: and a whole number from 0 to 3.", reply_schema={}
     )
@@ -118,8 +115,8 @@ def strange() -> list[Tried]:
         ),
         _tried(
             "chat",
-            "a demonstration with signs in it, and a reply in prose",
-            replace(prose, examples=(example,)),
+            "a case with signs in it, and a reply in prose",
+            replace(prose, cases=Cases(bank=CaseBank(cases=(case,)), by="fixed")),
             numbers,
             2,
         ),

@@ -4,7 +4,6 @@ bounded noise.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .prompt import Instructions, Scale
@@ -28,14 +27,6 @@ class Opinion:
     features: Features
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Demonstration:
-    """One demonstration of the prompt: its features and the position its grade stands for."""
-
-    features: Features
-    position: float
-
-
 class Judge:
     """Applies instructions to features."""
 
@@ -49,7 +40,6 @@ class Judge:
         instructions: Instructions,
         features: Features,
         *,
-        demonstrations: Sequence[Demonstration] = (),
         repeat: int = 0,
         temperature: float | None = 0.0,
         texts: tuple[str, ...] = (),
@@ -60,7 +50,6 @@ class Judge:
             task: What is judged.
             instructions: What the prompt asks for.
             features: The row's features.
-            demonstrations: Those of the prompt.
             repeat: Which repetition this is; other repetitions differ a little.
             temperature: More of it means more difference between repetitions.
             texts: The texts of the row, read only where a label is chosen by its words; one text is
@@ -70,10 +59,9 @@ class Judge:
             instructions, features, repeat, temperature
         )
         cuts = self._rules.tasks[task].cuts
-        cut = instructions.cut + self._shift(task, instructions, demonstrations)
-        position = _position(latent - cut, cuts)
+        position = _position(latent - instructions.cut, cuts)
         scale, count = instructions.scale, len(instructions.scale.levels)
-        distance = abs(latent - cut - cuts[1])
+        distance = abs(latent - instructions.cut - cuts[1])
         routed = len(texts) == 1
         if not scale.ordered or (routed and scale.plain):
             level, lead = self._choice(scale, texts)
@@ -126,23 +114,6 @@ class Judge:
             return 0.0
         return noise["slip"] if at < noise["slip_share"] / 2 else -noise["slip"]
 
-    def _shift(
-        self, task: TaskName, instructions: Instructions, demonstrations: Sequence[Demonstration]
-    ) -> float:
-        """How far demonstrations move the cut: up where they grade lower than this judge would
-        have.
-        """
-        if not demonstrations:
-            return 0.0
-        cuts, attention = self._rules.tasks[task].cuts, self._rules.attention
-        gaps = []
-        for demonstration in demonstrations:
-            latent = self._latent(instructions, demonstration.features)
-            gaps.append(_position(latent - instructions.cut, cuts) - demonstration.position)
-        # Two more in the denominator: a single demonstration teaches a third of what it shows.
-        pull = attention["shown"] * (cuts[2] - cuts[0]) * sum(gaps) / (len(gaps) + 2)
-        return max(-attention["shown_limit"], min(attention["shown_limit"], pull))
-
     def _confidence(
         self, distance: float, features: Features, instructions: Instructions, repeat: int
     ) -> float:
@@ -170,25 +141,8 @@ class Judge:
         return shared.index(best), lead
 
 
-def position_of(score: str, scale: Scale) -> float | None:
-    """Return where a written grade stands on the scale, in the middle of its level; None where it
-    is not on it.
-    """
-    if not scale.levels:
-        try:
-            return _turned(min(1.0, max(0.0, float(score))), scale)
-        except ValueError:
-            return None
-    for i, level in enumerate(scale.levels):
-        if level.lower() == score.lower():
-            return (i + 0.5) / len(scale.levels)
-    return None
-
-
 def _turned(share: float, scale: Scale) -> float:
-    """Return the probability to write for a position on the scale, or the position for a
-    probability.
-    """
+    """Return the probability to write for a position on the scale."""
     return 1.0 - share if scale.low_is_good else share
 
 

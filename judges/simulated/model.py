@@ -13,7 +13,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -21,12 +20,12 @@ import orjson
 from ..models.model import Completion, Message, Request, TokenLogprob
 from ..plain_cases import CASE_FENCE
 from .fields import fences, named_texts, outside, pair_of
-from .judge import Demonstration, Judge, position_of
+from .judge import Judge
 from .loss_writer import OPENING as LOSS_OPENING
 from .loss_writer import write_loss
 from .objective_reader import read_objective
 from .prompt import Instructions, PromptReader, Scale, properties_of
-from .reply import log_probabilities, read_score, write_opinion
+from .reply import log_probabilities, write_opinion
 from .rules import TaskName, load_rules
 from .tasks import TaskWriter, basic_instruction
 from .text import Reader
@@ -130,7 +129,7 @@ class Simulated:
         pair = pair_of(self._rules.fields, named_texts(state), question.instructions)
         if pair is None:
             return (1.0 / count,) * count
-        instructions, _ = self._read_prompt(pair.task, question.instructions, "", _PROBABILITY, ())
+        instructions = self._read_prompt(pair.task, question.instructions, "", _PROBABILITY)
         if question.kind != "yes_no":
             anchors = {option.name: option.meaning for option in question.options}
             scale = Scale(levels=(*anchors,), anchors=anchors, ordered=question.kind == "score")
@@ -175,11 +174,10 @@ class Simulated:
             return self._writer.rewrite(system, user, seed), ()
         if system.startswith(LOSS_OPENING):
             return write_loss(self._rules.losses, user, seed), ()
-        return self._judge_row(messages, system, user, form, repeat, temperature, top)
+        return self._judge_row(system, user, form, repeat, temperature, top)
 
     def _judge_row(
         self,
-        messages: Sequence[Message],
         system: str,
         user: str,
         form: _ResponseFormat,
@@ -195,14 +193,11 @@ class Simulated:
         if pair is None:
             return _NOTHING, ()
         clause = outside(user, blocks)
-        instructions, demonstrations = self._read_prompt(
-            pair.task, system, clause, orjson.dumps(form), tuple(messages[:-1])
-        )
+        instructions = self._read_prompt(pair.task, system, clause, orjson.dumps(form))
         opinion = self._judge.decide(
             pair.task,
             instructions,
             self._reader.features(pair.task, pair.focus, pair.ground),
-            demonstrations=demonstrations,
             repeat=repeat,
             temperature=temperature,
             texts=(pair.ground,) if pair.alone else (pair.focus, pair.ground),
@@ -212,36 +207,9 @@ class Simulated:
             return text, ()
         return text, log_probabilities(text, instructions, opinion, top)
 
-    def _prompt(
-        self, task: TaskName, system: str, clause: str, form: bytes, before: tuple[Message, ...]
-    ) -> tuple[Instructions, list[Demonstration]]:
-        """Return the prompt's instructions and demonstrations; they are read once for the thousands
-        of rows judged.
-        """
-        instructions = self._prompts.read(task, system, clause, properties_of(orjson.loads(form)))
-        return instructions, self._demonstrations(before, system, instructions.scale)
-
-    def _demonstrations(
-        self, messages: Sequence[Message], system: str, scale: Scale
-    ) -> list[Demonstration]:
-        """Read the demonstrations: a user message with fields, answered by an assistant message
-        with a grade.
-        """
-        demonstrations: list[Demonstration] = []
-        for question, answer in pairwise(messages):
-            if (question.role, answer.role) != ("user", "assistant"):
-                continue
-            pair = pair_of(
-                self._rules.fields, {b.name: b.text for b in fences(question.content)}, system
-            )
-            score = read_score(answer.content)
-            if pair is None or score is None:
-                continue
-            position = position_of(score, scale)
-            if position is not None:
-                features = self._reader.features(pair.task, pair.focus, pair.ground)
-                demonstrations.append(Demonstration(features=features, position=position))
-        return demonstrations
+    def _prompt(self, task: TaskName, system: str, clause: str, form: bytes) -> Instructions:
+        """Return the prompt's instructions; they are read once for the thousands of rows judged."""
+        return self._prompts.read(task, system, clause, properties_of(orjson.loads(form)))
 
 
 def _tokens(text: str) -> int:

@@ -127,13 +127,3 @@ def _plain_tokens(text: str, top: int) -> tuple[TokenLogprob, ...]:
     for token in _TOKENS.findall(text):
         tokens.append(TokenLogprob(token, -0.01, ((token, -0.01),) if top else ()))
     return tuple(tokens)
-
-
-def read_score(text: str) -> str | None:
-    """Return the grade that a demonstration's reply shows, as it is written; the last one
-    counts.
-    """
-    scores = re.findall(
-        r"(?i)\b(?:score|grade|rating|verdict|label|answer)\"?\s*:\s*\"?([\w.-]+)", text
-    )
-    return scores[-1].rstrip(".") if scores else None

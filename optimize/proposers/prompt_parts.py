@@ -80,7 +80,7 @@ def show_prompt(prompt: JudgePrompt, *marked: Part, question: bool = False) -> s
     Args:
         prompt: The prompt.
         marked: The parts that are to be changed.
-        question: Whether a decision model answers, which is sent neither reply clause nor examples.
+        question: Whether a decision model answers, which is not sent the reply clause.
     """
     parts: tuple[Part, ...] = (
         ("system", "criteria") if question else ("system", "criteria", "reply")
@@ -94,9 +94,7 @@ def show_prompt(prompt: JudgePrompt, *marked: Part, question: bool = False) -> s
         lines += [f"  {grade} means: {meaning}" for grade, meaning in prompt.scale.anchors.items()]
     if question:
         lines.append(ASKED)
-    elif prompt.examples:
-        lines.append(f"It is shown {len(prompt.examples)} demonstrations.")
-    if prompt.cases is not None:
+    if prompt.cases is not None and (prompt.cases_by_row or not question):
         lines.append(f"Before each row it is shown {prompt.cases.describe()}.")
     rest = "\n".join(lines)
     texts = "\n\n".join(_tagged(part, text_of(prompt, part)) for part in marked)

@@ -56,7 +56,6 @@ def student_prompt(prompt: JudgePrompt, *, graded: bool, confidence: bool) -> Ju
         reply=f"Answer with a JSON object and nothing else: {asked}.",
         reply_schema=fields,
         reply_mark="",
-        examples=(),
         parent=prompt.version,
         note="For a student: its reply is a score.",
     )

@@ -23,6 +23,8 @@ class Node:
     """One version of a judge."""
 
     version: str
+    former: str
+    """As `JudgePrompt.former`."""
     parent: str | None
     """The version it was made from, whether or not the tree has it."""
     depth: int
@@ -75,9 +77,12 @@ def lineage(workspace: Workspace, name: str) -> tuple[Node, ...]:
     parents |= {
         version: one.parent for version, one in by_runs.items() if version not in registered
     }
+    since = {prompt.former: version for version, prompt in prompts.items() if prompt.former}
+    parents = {version: since.get(parent or "", parent) for version, parent in parents.items()}
     return tuple(
         Node(
             version=version,
+            former=prompts[version].former,
             parent=parents[version],
             depth=depth,
             current=version == current,

@@ -273,7 +273,7 @@ def try_edit(
         reply=start.reply,
         note=comment or f"a person's edit of run {run_id}",
     )
-    edited = replace(edited, examples=start.examples, cases=start.cases)
+    edited = replace(edited, cases=start.cases)
     config = run.config.for_edit(edited.to_yaml())
     # To start a run is to name its models; these were named by whoever wrote the workspace.
     environment.require_named(*config.named_models, who="your edit")

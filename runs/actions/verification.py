@@ -41,7 +41,7 @@ def decisions_about(workspace: Workspace, prompt: JudgePrompt) -> Iterator[Gated
             version = asked_version(info)
             model = run.answer.model if run.answer else None
             decision = run.answer.decision if run.answer else None
-        if version == prompt.version and model and decision:
+        if prompt.known_as(version) and model and decision:
             yield GatedOn(
                 model=model,
                 outcome=decision.outcome,
@@ -81,6 +81,8 @@ def verification(workspace: Workspace, prompt: JudgePrompt) -> dict[str, Any]:  
         note = f"{name} was gated on {models} and accepted on none"
     else:
         note = f"{name} was never gated: it is unverified on every model"
+    if decisions and prompt.former:
+        note += f"; at the gate its cases may have been turns of the chat ({prompt.former})"
     return {
         "gated_on": [asdict(one) for one in decisions],
         "verified_on": [one.model for one in accepted],

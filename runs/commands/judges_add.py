@@ -295,8 +295,8 @@ def _say_understood(understood: Understood, prompt: JudgePrompt) -> None:
         f"  criteria   {lines}, {len(prompt.criteria):,} characters; optimization edits these and"
         " nothing else"
     )
-    if prompt.examples:
-        say(f"  examples   {len(prompt.examples)}")
+    if prompt.cases is not None:
+        say(f"  cases      {prompt.cases.describe()}")
     for note in understood.notes:
         say(f"  {inline(note)}")
 

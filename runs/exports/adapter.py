@@ -95,7 +95,7 @@ class Adapter:
                 **own,
                 **{name: json_text(judge_body(one)) for name, one in judges.items()},
                 **reader(*([] if asks_chat else [DISTRIBUTION_READER])),
-                **chooser_files(prompt),
+                **(chooser_files(prompt) if asks_chat or context.slow else {}),
             },
             own_fences=self.own_fences,
             differences=(
@@ -167,17 +167,13 @@ def judge_body(context: ExportContext) -> dict[str, Any]:  # Any: JSON
         "before": [{"role": one.role, "content": one.content} for one in before],
         "template": prompt.template,
         "reply": f"\n\n{reply}" if reply else "",
-        "examples": [
-            {"inputs": {name: one.inputs[name] for name in prompt.inputs}, "reply": one.reply}
-            for one in prompt.examples
-        ],
         "fields": dict(prompt.reply_schema),
         "form": dict(prompt.reply_form) if context.api is None else scale_body(context.scale),
         "threshold": threshold if math.isfinite(threshold) else None,
         "request": context.request,
         **({} if context.api is None else {"question": _question_body(prompt, context.api)}),
         **_cascade_body(prompt),
-        **cases_body(prompt),
+        **(cases_body(prompt) if context.api is None else {}),
     }
 
 

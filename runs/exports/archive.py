@@ -78,8 +78,8 @@ def _require_models(context: ExportContext, target: Target) -> None:
             f"an export to {target.name} asks {models}, not {context.api}",
             hint="export to python, mlflow or deepeval, among others",
         )
-    if context.api is not None and context.prompt.cases is not None:
-        raise Refused("a judge with decided cases is not exported as a question")
+    if context.api is not None and context.prompt.cases_by_row:
+        raise Refused("a judge with cases of each row is not exported as a question")
     cascade = context.prompt.cascade
     if cascade is None or target.name == "yaml":
         return

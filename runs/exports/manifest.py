@@ -61,7 +61,7 @@ def build_manifest(
     differences = [*exported.differences, *(ALSO_SENT[name] for name in exported.also_sends)]
     if not exported.own_fences:
         differences += [FENCE_DIFFERENCE, *same_cases_note(prompt, "here")]
-    elif target.push is not None:
+    elif target.push is not None and context.api is None:
         differences += same_cases_note(prompt, "of the prompt that the store gets")
     if context.scale.low_is_good:
         differences.append(LOW_IS_GOOD)

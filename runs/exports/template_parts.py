@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ...judges import PLACEHOLDER, Example, JudgePrompt
+from ...judges import PLACEHOLDER, JudgePrompt
 
 FENCE_DIFFERENCE = (
     "Fences around row text are fixed tags here; Judgewright derives them from prompt and row, so"
@@ -44,17 +44,11 @@ class TemplateMessage:
 
 
 def template_messages(prompt: JudgePrompt) -> tuple[TemplateMessage, ...]:
-    """Return the messages of a judge: the system text, its demonstrations, and the row to be
-    judged.
-    """
-    messages = [TemplateMessage(role="system", parts=(prompt.system_text(),))]
-    for example in prompt.examples:
-        messages.append(
-            TemplateMessage(role="user", parts=join_literals(_user_parts(prompt, example)))
-        )
-        messages.append(TemplateMessage(role="assistant", parts=(example.reply,)))
-    messages.append(TemplateMessage(role="user", parts=join_literals(_user_parts(prompt, None))))
-    return tuple(messages)
+    """Return the messages of a judge: the system text, and the row to be judged."""
+    return (
+        TemplateMessage(role="system", parts=(prompt.system_text(),)),
+        TemplateMessage(role="user", parts=join_literals(_user_parts(prompt))),
+    )
 
 
 def fill(messages: Sequence[TemplateMessage], inputs: Mapping[str, str]) -> list[dict[str, str]]:
@@ -89,16 +83,14 @@ def join_literals(parts: Iterable[TemplatePart]) -> tuple[TemplatePart, ...]:
     return tuple(joined)
 
 
-def _user_parts(prompt: JudgePrompt, example: Example | None) -> Iterator[TemplatePart]:
-    """Cut the user message into parts; with an example, its inputs stand in the place of the
-    fields.
-    """
-    if example is None and prompt.cases is not None:
+def _user_parts(prompt: JudgePrompt) -> Iterator[TemplatePart]:
+    """Cut the user message into parts."""
+    if prompt.cases is not None:
         yield prompt.shown_cases.choice.first_text()
     for part in split_placeholders(prompt.template):
         if isinstance(part, Field):
             yield f"<{part.name}>\n"
-            yield part if example is None else example.inputs[part.name]
+            yield part
             yield f"\n</{part.name}>"
         else:
             yield part

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from ...judges import Example, InputError
+from ...judges import InputError
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart
 
 
@@ -13,8 +13,8 @@ def read_demonstrations(
     demonstrations: Sequence[tuple[TemplateMessage, TemplateMessage]],
     last: TemplateMessage,
     names: Mapping[str, str],
-) -> tuple[Example, ...]:
-    """Read the row of each demonstration off its text.
+) -> list[tuple[dict[str, str], str]]:
+    """Read the row of each demonstration off its text; return its inputs and the reply to it.
 
     Labels are found letter by letter, else whatever blanks and capitals they are written with.
 
@@ -31,7 +31,7 @@ def read_demonstrations(
         re.compile(_pattern(parts, names, loose=False)),
         re.compile(_pattern(parts, names, loose=True), re.IGNORECASE),
     ]
-    examples: list[Example] = []
+    replies: list[tuple[dict[str, str], str]] = []
     for number, (user, reply) in enumerate(demonstrations, start=1):
         text = "" if _has_fields(user, reply) else user.text({}).strip()
         match = next(
@@ -44,8 +44,8 @@ def read_demonstrations(
                 hint="give each demonstration the same labels in the same order",
             )
         row = {name: value.strip("\r\n") for name, value in match.groupdict().items()}
-        examples.append(Example(inputs=row, reply=reply.text({})))
-    return tuple(examples)
+        replies.append((row, reply.text({})))
+    return replies
 
 
 def _stripped(parts: Sequence[TemplatePart]) -> list[TemplatePart]:

@@ -8,7 +8,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ...judges import CRITERIA_PLACE, MARKED_PLACES, InputError, JudgePrompt, OutputScale
+from ...judges import (
+    CRITERIA_PLACE,
+    MARKED_PLACES,
+    InputError,
+    JudgePrompt,
+    OutputScale,
+    cases_of_replies,
+)
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_literals
 from .add_options import AddOptions
 from .answer_format import own_words, reply_clause
@@ -126,9 +133,16 @@ def understand(
             reply_schema=form.schema,
             reply_mark=form.mark,
             scale=scale,
-            examples=read_demonstrations(demonstrations, last, names),
             note=" ".join([f"Added from {judge.tool}, {judge.location}.", *notes]),
         )
+        if demonstrations:
+            replies = read_demonstrations(demonstrations, last, names)
+            cases = cases_of_replies(replies, prompt.reply_form, scale)
+            prompt = replace(prompt, cases=cases)
+            notes.append(
+                f"Its {len(replies)} demonstrations stand as decided cases before the row, no"
+                " longer as turns of the chat."
+            )
     return Understood(
         judge=judge,
         prompt=prompt,

@@ -66,7 +66,7 @@ def judge_history(workspace: Workspace, name: str) -> tuple[VersionHistory, ...]
                 decided=decided,
                 decided_at=decided_at,
                 date=node.created or (None if node.version in shipped_versions else written),
-                figures=tuple(measured.get(node.version, ())),
+                figures=(*measured.get(node.version, ()), *measured.get(node.former, ())),
             )
         )
     return tuple(history)
@@ -153,7 +153,7 @@ def _decided(node: Node, finders: Sequence[RunSummary]) -> tuple[str, str]:
     """Return who decided what about a version last, and when; empty where nobody did."""
     for run in reversed(finders):
         for review, at in zip(run.reviews[::-1], run.review_times[::-1], strict=True):
-            if review.version == node.version:
+            if review.version in (node.version, node.former):
                 return f"{review.verb} by {review.who}", at
     return "", ""
 

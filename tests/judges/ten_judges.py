@@ -53,13 +53,15 @@ cases:
   - {inputs: {answer: Two and two is four.}, label: 1}
   - {inputs: {answer: Two and two is five.}, label: 0}
 """,
-    "examples": """\
+    "fixed cases": """\
 system: You check answers.
 criteria: Is the answer right?
 scale: {kind: binary, threshold: 1}
-examples:
-- {inputs: {answer: Four.}, reply: 'Score: 1'}
-- {inputs: {answer: Five.}, reply: 'Score: 0'}
+cases:
+  by: fixed
+  rows:
+  - {inputs: {answer: Four.}, label: 1}
+  - {inputs: {answer: Five.}, label: 0}
 """,
     "three inputs, JSON": """\
 system: You compare.

@@ -128,7 +128,7 @@ def test_a_scale_of_many_grades_is_refused() -> None:
         ("low is good", "yes_no", ("", "")),
         ("criteria in the system text", "yes_no", ("", "")),
         ("decided cases", "yes_no", ("", "")),
-        ("examples", "yes_no", ("", "")),
+        ("fixed cases", "yes_no", ("", "")),
         ("three inputs, JSON", "score", ("",) * 4),
     ],
 )
@@ -169,16 +169,17 @@ def test_what_is_shown_is_what_would_be_sent() -> None:
 
 
 def test_what_a_decision_model_is_not_sent_is_said() -> None:
-    """The form of the reply, reasons, examples, and a template's words where inputs are named."""
-    assert asked("sglang", own_judge("examples")).left_out == (
+    """The form of the reply, reasons, fixed cases, a template's words where inputs are named."""
+    assert asked("sglang", own_judge("fixed cases")).left_out == (
         "the form of the reply",
-        "2 examples",
+        "decided cases",
     )
     assert asked("systemone", own_judge("three inputs, JSON")).left_out == (
         "the form of the reply",
         "reasons and stated confidence",
     )
-    assert "template" in asked("systemone", own_judge("examples")).left_out[0]
+    assert "template" in asked("systemone", own_judge("fixed cases")).left_out[0]
+    assert "decided cases" not in asked("sglang", own_judge("decided cases")).left_out
 
 
 def test_the_probability_of_the_good_grades_decides() -> None:

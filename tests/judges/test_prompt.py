@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import (
-    Example,
+    Case,
+    CaseBank,
+    Cases,
     JudgePrompt,
     OutputScale,
     PromptError,
@@ -52,7 +54,7 @@ def test_any_text_survives_the_yaml_file(system: str, criteria: str, reply: str,
 
 
 def test_the_version_changes_with_what_the_model_sees_and_with_nothing_else() -> None:
-    """Note, parent and threshold are not seen by the model; every text, example and anchor is."""
+    """Note, parent and threshold are not seen by the model; every text, case and anchor is."""
     base = prompt()
     same = [prompt(note="x"), prompt(parent="abc"), prompt(scale=OutputScale(threshold=3))]
     seen = [
@@ -62,7 +64,7 @@ def test_the_version_changes_with_what_the_model_sees_and_with_nothing_else() ->
         prompt(template="{{source}}{{statement}}"),
         prompt(scale=OutputScale(high=4)),
         prompt(scale=OutputScale(anchors={"0": "none"})),
-        prompt(examples=(Example(inputs={"source": "s", "statement": "t"}, reply="r"),)),
+        prompt(cases=Cases(bank=CaseBank(cases=(Case({"source": "s", "statement": "t"}, 1),)))),
         prompt(reply_schema={"score": "score"}),
     ]
     assert {p.version for p in same} == {base.version}
@@ -192,8 +194,37 @@ def test_half_a_letter_is_refused_when_the_prompt_is_made(part: str) -> None:
     """A lone surrogate can be neither hashed, sent nor saved."""
     with pytest.raises(PromptError, match=rf"{part} has the lone surrogate '\\udc80'"):
         prompt(**{part: "{{source}} \udc80"})
-    with pytest.raises(PromptError, match="lone surrogate"):
-        prompt(examples=(Example(inputs={"source": "s", "statement": "t"}, reply="\ud800"),))
+
+
+EXAMPLES = """
+examples:
+- {inputs: {source: s, statement: t}, reply: "It fits.\\nScore: 2"}
+- {inputs: {source: u, statement: v}, reply: "Score: 0"}
+"""
+
+
+def test_examples_of_an_older_file_are_cases_that_stand_before_every_row() -> None:
+    """With the verdicts and reasons of their replies, as a new version that is known by its old one
+    too; a reply without a verdict is refused by its number, and cases of its own stay alone.
+    """
+    stored = prompt().to_yaml(lineage=False) + EXAMPLES
+    read = load_prompt(stored)
+    assert read.cases is not None
+    told = [(dict(case.inputs), case.label, case.reason) for case in read.cases.bank.cases]
+    first, second = {"source": "s", "statement": "t"}, {"source": "u", "statement": "v"}
+    assert told == [(first, "2", "It fits.\nScore: 2"), (second, "0", "Score: 0")]
+    assert (read.cases.by, read.cases.count) == ("fixed", 2)
+    assert read.former not in ("", read.version, prompt().version)
+    assert read.known_as(read.former)
+    again = load_prompt(read.to_yaml())
+    assert (again, again.former) == (read, read.former)
+    edited = read.edited(criteria="Be strict.")
+    assert (edited.former, load_prompt(edited.to_yaml()).former) == ("", "")
+    assert not edited.known_as(read.former)
+    with pytest.raises(PromptError, match="reply of demonstration 2 has no verdict"):
+        load_prompt(stored.replace("Score: 0", "None."))
+    with_both = load_prompt(prompt(cases=read.cases).to_yaml(lineage=False) + EXAMPLES)
+    assert with_both.cases == read.cases
 
 
 def test_a_probability_scale_runs_from_0_to_1_whatever_the_file_says() -> None:

@@ -15,6 +15,7 @@ from judgewright.judges import (
     Platt,
     PromptError,
     Registry,
+    load_prompt,
     read_rule,
 )
 
@@ -48,8 +49,47 @@ def test_the_rag_triad_ships() -> None:
         prompt = registry.get(name)
         assert (prompt.scale.low, prompt.scale.high, prompt.scale.threshold) == (0, 3, 2)
         assert list(prompt.reply_schema.values()) == ["text", "text", "score", "confidence"]
-    assert registry.get("groundedness").examples == ()
-    assert len(registry.get("context_relevance").examples) == 3
+    assert registry.get("groundedness").cases is None
+    cases = registry.get("context_relevance").cases
+    assert cases is not None
+    assert (cases.by, len(cases.bank)) == ("fixed", 3)
+
+
+OLD_FILE = (
+    SHIPPED.to_yaml()
+    + """\
+examples:
+- inputs: {source: s, statement: t}
+  reply: '{"criterion": "c", "evidence": "e", "score": 1, "confidence": 0.7}'
+"""
+)
+
+
+def test_a_version_of_a_file_with_examples_goes_by_its_old_name_too(tmp_path: Path) -> None:
+    """The pointer, a label, a kept rule and a child name it; what is read has the examples as
+    cases, and a new name.
+    """
+    old = load_prompt(OLD_FILE, edited=True)
+    home = tmp_path / "groundedness"
+    (home / "tags").mkdir(parents=True)
+    (home / f"{old.former}.yaml").write_text(OLD_FILE.replace(SHIPPED.version, old.former))
+    (home / "current").write_text(old.former)
+    (home / "tags" / "staging").write_text(f"version: {old.former}\n")
+    registry = Registry(tmp_path)
+    read = registry.get("groundedness")
+    assert read.cases is not None
+    assert (read.former, registry.tags("groundedness")[0].version) == (old.former, read.version)
+    ways = (old.former[:6], read.version, "staging")
+    assert {registry.get(f"groundedness@{way}").version for way in ways} == {read.version}
+    rule = fitted(judge=f"groundedness@{old.former}")
+    (home / f"{old.former}.rule.yaml").write_text(rule.to_yaml())
+    assert registry.rule(read) == rule.rule
+    child = replace(read, criteria="Be strict.", parent=old.former)
+    registry.keep(child)
+    assert registry.log("groundedness") == (child, read)
+    assert registry.versions("groundedness")[1:] == (read, child)
+    strict = read.edited(criteria="Be kind.")
+    assert registry.rule(strict) == strict.rule
 
 
 def test_a_kept_version_becomes_current_and_the_log_leads_back(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from judgewright.judges import (
     Case,
     CaseBank,
     Cases,
-    Example,
     InputError,
     JudgePrompt,
     OutputScale,
@@ -45,25 +44,18 @@ TEXTS = st.lists(
     ),
     max_size=8,
 ).map("".join)
-EXAMPLES = st.lists(
-    st.sampled_from(
-        [Example(inputs={"x": letter}, reply=str(i)) for i, letter in enumerate("abcd")]
-    ),
-    max_size=4,
-).map(tuple)
 ANCHORS = st.tuples(*[st.sampled_from(["none", "1: some\n2: all. Twice.", "all"])] * 2).map(
     lambda texts: dict(zip("02", texts, strict=True))
 )
 PROMPTS = st.builds(
-    lambda system, criteria, reply, examples, anchors: replace(
+    lambda system, criteria, reply, anchors: replace(
         PROMPT,
         system=system,
         criteria=criteria,
         reply=reply,
-        examples=examples,
         scale=replace(PROMPT.scale, anchors=anchors),
     ),
-    *(TEXTS, TEXTS, TEXTS, EXAMPLES, ANCHORS),
+    *(TEXTS, TEXTS, TEXTS, ANCHORS),
 )
 
 
@@ -106,11 +98,6 @@ def test_any_choice_holds_what_stays_and_what_was_chosen_and_nothing_else(
         assert composed.scale.anchors[grade] == (
             after.scale.anchors[grade] if chosen_one in anchors else anchor
         )
-    assert len(composed.examples) == len(before.examples) + sum(
-        len(hunk.new) - len(hunk.old)
-        for hunk in diff.hunks
-        if hunk.part == "examples" and hunk.number in chosen
-    )
 
 
 @given(TEXTS)
@@ -157,18 +144,6 @@ def test_abbreviations_numbered_lists_and_wrapped_lines_are_not_cut() -> None:
         "2. Compare each number\nwith the source.",
         "Done",
     ]
-
-
-def test_a_demonstration_is_a_hunk() -> None:
-    """Added and removed one by one, in place."""
-    one, two, three = (Example(inputs={"x": x}, reply="1") for x in "abc")
-    diff = split_hunks(replace(PROMPT, examples=(one, two)), replace(PROMPT, examples=(two, three)))
-    assert [(hunk.part, hunk.kind) for hunk in diff.hunks] == [
-        ("examples", "removed"),
-        ("examples", "added"),
-    ]
-    assert compose(diff, {2}).examples == (one, two, three)
-    assert str(diff.hunks[1]) == "+ x: c\n=> 1"
 
 
 def test_cases_are_one_hunk() -> None:

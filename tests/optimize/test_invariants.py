@@ -11,7 +11,6 @@ from judgewright.judges import (
     Case,
     CaseBank,
     Cases,
-    Example,
     JudgePrompt,
     OutputScale,
     Registry,
@@ -53,7 +52,10 @@ def test_a_plain_edit_of_the_criteria_passes() -> None:
         (BASE.edited(reply="Say anything."), "reply_changed"),
         (BASE.edited(system="You are kind."), "part_not_editable"),
         (
-            replace(BASE, examples=(Example(inputs={"source": "a", "statement": "b"}, reply="c"),)),
+            replace(
+                BASE,
+                cases=Cases(bank=CaseBank(cases=(Case({"source": "a", "statement": "b"}, 1),))),
+            ),
             "part_not_editable",
         ),
         (BASE.edited(criteria="word " * 3000), "token_cap"),

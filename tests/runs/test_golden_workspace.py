@@ -3,7 +3,9 @@ every later code.
 
 `golden/workspace-2026-11.tar.xz` holds made-up rows, the workspace of a small `demo`, and one with
 a `bench`, an `optimize` that was accepted and one that was killed in its third step, all with the
-simulated model. It is never made anew.
+simulated model. It is never made anew. `golden/workspace-2026-11-examples.tar.xz` holds one of the last
+code whose judges had `examples:` (commit 4dc0581e), with a benchmark, a kept rule, a label, and an
+accepted version of such a judge.
 """
 
 import asyncio
@@ -19,10 +21,14 @@ import pytest
 from click.testing import CliRunner, Result
 from starlette.testclient import TestClient
 
+from judgewright.judges import Registry
 from judgewright.judges.simulated import Simulated, read_request
+from judgewright.runs.actions.lineage import lineage
 from judgewright.runs.cli import cli, main
 from judgewright.runs.config import Environment
 from judgewright.runs.review import review_app
+from judgewright.runs.review.judge_history import judge_history
+from judgewright.runs.store.workspace import Workspace
 
 GOLDEN = Path(__file__).parent / "golden" / "workspace-2026-11.tar.xz"
 MADE_IN = "/tmp/judgewright-golden"
@@ -203,3 +209,40 @@ def test_an_unfinished_run_goes_on_or_says_how_to_start_anew(
             "start anew with: judgewright optimize groundedness@134907a0740b rows.jsonl"
             in answer["error"]["hint"]
         )
+
+
+EXAMPLES = Path(__file__).parent / "golden" / "workspace-2026-11-examples.tar.xz"
+WITH_EXAMPLES, ACCEPTED = "0c2e31a72cfa", "04cfe2fc26d8"
+"""Versions of then: the judge that was shipped, and the one that a run found."""
+
+
+def test_a_judge_with_examples_shows_cases_and_is_found_by_all_that_was_kept_of_it(
+    tmp_path: Path,
+) -> None:
+    """By its version of then, its label, as the parent of what came of it, with its kept rule, its
+    runs, and what the gate said.
+    """
+    with tarfile.open(EXAMPLES) as archive:
+        archive.extractall(tmp_path, filter="data")
+    registry = Registry(tmp_path / "prompts")
+    accepted, first = registry.log("context_relevance")
+    assert (accepted.former, first.former) == (ACCEPTED, WITH_EXAMPLES)
+    assert registry.get(f"context_relevance@{WITH_EXAMPLES}") == first
+    assert registry.get("context_relevance@production") == first
+    assert first == Registry().get("context_relevance")
+    assert first.cases == accepted.cases is not None
+    assert registry.kept_rule(first) is not None
+    assert registry.kept_rule(accepted) is not None
+    page = as_json(tmp_path, "judges", "show", f"context_relevance@{ACCEPTED}")
+    assert ACCEPTED in page["verification"]["note"]
+    assert [one["outcome"] for one in page["verification"]["gated_on"]] == ["accepted"]
+    (tree_first, tree_second) = lineage(Workspace(tmp_path), "context_relevance")
+    assert (tree_second.parent, tree_second.outcome) == (tree_first.version, "accepted")
+    assert "{+" in run(tmp_path, "diff", "latest").output
+    history = judge_history(Workspace(tmp_path), "context_relevance")
+    assert [one.labels for one in history] == [("production",), ()]
+    assert history[1].decided
+    assert all(one.figures for one in history)
+    rows = str(tmp_path / "rows.jsonl")
+    measured = run(tmp_path, "bench", "context_relevance", rows, "--model", "simulated")
+    assert "decided by the kept rule" in measured.output

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgewright.judges import Case, CaseBank, Cases, Example, Registry
+from judgewright.judges import Case, CaseBank, Cases, Registry
 from judgewright.optimize import Piece, diff_prompts, diff_words, prompt_parts
 from judgewright.optimize.word_diff import LISTED
 
@@ -100,17 +100,16 @@ def test_a_long_text_is_compared_in_reasonable_time() -> None:
 
 
 def test_a_prompts_diff_names_the_parts_that_differ_and_no_others() -> None:
-    """Criteria, anchors and demonstrations; an equal prompt has no diff."""
+    """Criteria, anchors and cases; an equal prompt has no diff."""
     assert diff_prompts(PROMPT, PROMPT) == ()
     scale = replace(PROMPT.scale, anchors={**PROMPT.scale.anchors, "0": "Nothing supports it."})
-    shown = Example(inputs={"source": "s", "statement": "t"}, reply="{}")
-    other = replace(
-        PROMPT, criteria=f"{PROMPT.criteria} Be strict.", scale=scale, examples=(shown,)
-    )
+    bank = CaseBank(cases=(Case({"source": "s", "statement": "t"}, 3),))
+    criteria = f"{PROMPT.criteria} Be strict."
+    other = replace(PROMPT, criteria=criteria, scale=scale, cases=Cases(bank=bank))
     found = {diff.part: diff.pieces for diff in diff_prompts(PROMPT, other)}
-    assert list(found) == ["criteria", "scale", "examples"]
+    assert list(found) == ["criteria", "scale", "cases"]
     assert found["criteria"][-1] == Piece("new", " Be strict.")
-    assert "source: s\nstatement: t\n=> {}" in found["examples"][-1].text
+    assert "source: s\nstatement: t\n=> 3" in found["cases"][-1].text
 
 
 def test_of_cases_those_that_came_and_went_stand_in_a_diff() -> None:

@@ -156,7 +156,7 @@ def router_of(catalog: Catalog, base: JudgePrompt, *, name: str = "router") -> J
         kind="choice", labels=catalog.names, anchors=anchors, threshold=base.scale.threshold
     )
     note = f"Chooses among the {len(anchors)} sources of a catalogue."
-    return replace(base, name=name, scale=scale, examples=(), cases=None, parent=None, note=note)
+    return replace(base, name=name, scale=scale, cases=None, parent=None, note=note)
 
 
 def in_order_of(prompt: JudgePrompt, catalog: Catalog) -> Catalog:

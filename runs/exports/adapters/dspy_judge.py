@@ -12,8 +12,6 @@ sys.path.append(str(Path(__file__).parent))
 from judgewright_judge import judge_beside, turned
 
 JUDGE = judge_beside(__file__)
-REPLY = "judgewright_reply"
-"""The field of a saved demonstration that holds the reply as it was written."""
 FIELDS = JUDGE.fields or {"score": "score"}
 SCORE = next(name for name, kind in FIELDS.items() if kind == "score")
 """The field of a prediction with the verdict."""
@@ -117,7 +115,7 @@ class JudgeAdapter(dspy.Adapter):
         same = signature.instructions == JudgeSignature.instructions
         messages = [{"role": "system", "content": JUDGE.system if same else signature.instructions}]
         for demo in demos:
-            reply = demo.get(REPLY) or self.format_reply(signature, demo)
+            reply = self.format_reply(signature, demo)
             messages.append({"role": "user", "content": JUDGE.row_text(demo)})
             messages.append({"role": "assistant", "content": reply})
         return [*messages, {"role": "user", "content": JUDGE.user_text(inputs)}]
@@ -137,27 +135,12 @@ class JudgeAdapter(dspy.Adapter):
 
 
 class Judge(dspy.Module):
-    """The judge with its demonstrations; a row's fields give a prediction."""
+    """The judge; a row's fields give a prediction."""
 
     def __init__(self):
         super().__init__()
         self.judge = dspy.Predict(JudgeSignature)
-        self.judge.demos = [demonstration(example) for example in JUDGE.examples]
 
     def forward(self, **row):
         with dspy.context(adapter=JudgeAdapter()):
             return self.judge(**row)
-
-
-def demonstration(example):
-    """Return a demonstration with the fields of its reply, where that is JSON, and the reply as it
-    stands.
-    """
-    try:
-        reply = json.loads(example["reply"])
-    except ValueError:
-        reply = {}
-    fields = (
-        {name: reply[name] for name in FIELDS if name in reply} if isinstance(reply, dict) else {}
-    )
-    return dspy.Example(**example["inputs"], **fields, **{REPLY: example["reply"]})

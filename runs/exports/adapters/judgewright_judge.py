@@ -49,8 +49,6 @@ class Judge:
         self.inputs: list[str] = judge["inputs"]
         """What a row has to hold."""
         self.system: str = judge["before"][0]["content"]
-        self.examples: list[dict[str, Any]] = judge["examples"]
-        """Demonstrations: `inputs` and `reply`."""
         self.fields: dict[str, str] = judge["fields"]
         """The fields of a reply that is JSON: `score`, `confidence` or `text`."""
         self.defaults: dict[str, Any] = judge["request"]

@@ -32,7 +32,6 @@ GRADED = Registry().get("groundedness")
 YES_NO = replace(
     GRADED,
     scale=OutputScale(kind="binary", threshold=1.0, anchors={"0": "not held", "1": "held"}),
-    examples=(),
     reply="",
     reply_schema={},
 )

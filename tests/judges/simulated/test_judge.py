@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import (
-    Example,
     JudgePrompt,
     OutputScale,
     Row,
@@ -317,21 +316,6 @@ def test_log_probabilities_spell_the_reply_and_rank_its_score_first(model: Simul
     assert not asyncio.run(
         model.complete(request, unsupported_parameters=frozenset({"logprobs"}))
     ).logprobs
-
-
-def test_demonstrations_pull_the_cut_towards_their_grades(model: Simulated) -> None:
-    """Examples that grade good support low make a stricter judge."""
-    statement = "The town council voted on Monday to close the old harbour."
-
-    def with_example(score: int) -> JudgePrompt:
-        shown = Example(
-            inputs={"source": SOURCE, "statement": statement},
-            reply=f"Score: {score}\nConfidence: 0.9",
-        )
-        return judge_prompt(examples=(shown,) * 4)
-
-    other = "The council voted to close the ferry harbour in spring."
-    assert mean_grade(with_example(0), other, model) < mean_grade(with_example(3), other, model)
 
 
 def test_a_message_with_nothing_to_judge_gets_prose() -> None:

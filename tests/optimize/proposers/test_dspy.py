@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from judgewright.judges import Example, JudgeSettings, OutputScale, Verdict, judge_request
+from judgewright.judges import JudgeSettings, OutputScale, Verdict, judge_request
 from judgewright.judges.simulated import Simulated
 from judgewright.optimize.proposers import (
     ROW,
@@ -112,7 +112,7 @@ def test_a_reflection_reads_the_brief(desk: Any) -> None:
 
 
 def test_demonstrations_that_dspy_chose_are_cases_with_peoples_label_and_reason(desk: Any) -> None:
-    """A set is fixed, of training rows alone; the prompt's own examples stay as they are."""
+    """A set is fixed, of training rows alone."""
     random.seed(5)
     state = random.getstate()
     Mipro(calls=120).propose(desk.prompt, desk.brief, desk.bench, step=1)
@@ -154,15 +154,13 @@ def test_instructions_and_cases_map_onto_the_prompt_and_back(desk: Any) -> None:
     """Unchanged instructions are the prompt's criteria to the letter; a demo becomes a
     case.
     """
-    own = Example(inputs={"source": "s", "statement": "t"}, reply="{}")
-    prompt = replace(desk.prompt, criteria=desk.prompt.criteria + "\n ", examples=(own,))
+    prompt = replace(desk.prompt, criteria=desk.prompt.criteria + "\n ")
     search = Search(prompt=prompt, bench=desk.bench, calls=9, rows=(), step=1, explanation="note")
     module = load_dspy().open_module(prompt)
     assert search.prompt_from(module.signature.instructions) == prompt
     row = next(row for row in desk.train.judged.rows if row.meta.get("note"))
     demo = {**row.inputs, "criterion": "c", "evidence": "d", "score": 3, "confidence": 0.5}
     new = search.prompt_from("New.", [demo])
-    assert new.examples == (own,)
     assert new.cases is not None
     (case,) = new.cases.bank.cases
     assert (case.id, case.reason) == (row.id, row.meta["note"])

@@ -15,7 +15,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from judgewright.judges import Example, InputError, JudgePrompt, OutputScale, Registry, load_prompt
+from judgewright.judges import (
+    Case,
+    CaseBank,
+    Cases,
+    InputError,
+    JudgePrompt,
+    OutputScale,
+    Registry,
+    load_prompt,
+)
 from judgewright.runs.config import tool_environment
 from judgewright.runs.exports import (
     TARGETS,
@@ -44,6 +53,12 @@ class _Yaml(yaml.SafeLoader):
 _Yaml.add_constructor("!function", lambda _, node: str(node.value))
 
 
+def fixed_case(text: str, label: str) -> Cases:
+    """One case of this text, before every row."""
+    case = Case({"source": text, "statement": text}, label, reason=text)
+    return Cases(bank=CaseBank(cases=(case,)), by="fixed")
+
+
 def hostile_judge(text: str) -> JudgePrompt:
     """A judge whose every text is hostile; labels and reply fields too."""
     labels = (f"no{text}", f"yes{text}")
@@ -60,7 +75,7 @@ def hostile_judge(text: str) -> JudgePrompt:
         scale=OutputScale(
             kind="binary", labels=labels, anchors=dict.fromkeys(labels, text), threshold=1.0
         ),
-        examples=(Example(inputs={"source": text, "statement": text}, reply=text),),
+        cases=fixed_case(text, f"no{text}"),
     )
 
 
@@ -79,7 +94,7 @@ def tame(judge: JudgePrompt) -> JudgePrompt:
         parent=None,
         reply_schema={"why": "text", "score": "score"},
         scale=scale,
-        examples=(Example(inputs={"source": "x", "statement": "y"}, reply="z"),),
+        cases=fixed_case("x", "a"),
     )
 
 

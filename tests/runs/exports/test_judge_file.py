@@ -16,8 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import (
+    Case,
+    CaseBank,
+    Cases,
     DecisionRule,
-    Example,
     Isotonic,
     JudgePrompt,
     Platt,
@@ -70,9 +72,7 @@ def test_fields_may_have_names_in_any_letters() -> None:
 def test_hostile_prompts_and_rows_are_sent_as_judgewright_sends_them(
     text: tuple[str, ...], row: tuple[str, str]
 ) -> None:
-    """Fences included, byte for byte, whatever stands in the prompt, its demonstrations and the
-    row.
-    """
+    """Fences included, byte for byte, whatever stands in the prompt, its cases and the row."""
     system, criteria, before, reply, shown = text
     prompt = replace(
         Registry().get("groundedness"),
@@ -81,8 +81,8 @@ def test_hostile_prompts_and_rows_are_sent_as_judgewright_sends_them(
         template=before + "{{source}}" + before + "{{statement}}",
         reply=reply,
     )
-    example = Example(inputs=dict.fromkeys(prompt.inputs, shown), reply=reply)
-    prompt = replace(prompt, examples=(example,))
+    case = Case(dict.fromkeys(prompt.inputs, shown), 1, reason=reply)
+    prompt = replace(prompt, cases=Cases(bank=CaseBank(cases=(case,)), by="fixed"))
     inputs = dict(zip(prompt.inputs, itertools.cycle(row), strict=False))
     assert judge_of(prompt).messages(inputs) == ours(prompt, inputs)
 

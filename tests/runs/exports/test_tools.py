@@ -11,7 +11,16 @@ from importlib.resources import files
 
 import pytest
 
-from judgewright.judges import DecisionRule, Example, JudgePrompt, OutputScale, Platt, Registry
+from judgewright.judges import (
+    Case,
+    CaseBank,
+    Cases,
+    DecisionRule,
+    JudgePrompt,
+    OutputScale,
+    Platt,
+    Registry,
+)
 from judgewright.runs.exports import RESERVED, TARGETS, Refused
 
 from .exported_judge import judge_data
@@ -31,9 +40,12 @@ PROSE = replace(
     GROUNDEDNESS,
     reply="Write one line: Score: and a whole number from 0 to 3.",
     reply_schema={},
-    examples=(Example(inputs={"source": "{ice}", "statement": "Ice is cold."}, reply="Score: 0"),),
+    cases=Cases(
+        bank=CaseBank(cases=(Case({"source": "{ice}", "statement": "Ice is cold."}, 0),)),
+        by="fixed",
+    ),
 )
-"""Turns of a chat before the row, and a reply that is no JSON."""
+"""A case with signs of templates, and a reply that is no JSON."""
 LABELLED = replace(
     Registry().get("routing"),
     scale=OutputScale(kind="choice", labels=("{a}", "it's", '"q"', "漢\\"), threshold=1.0),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges import InputError, JudgePrompt
+from judgewright.judges import Case, InputError, JudgePrompt, Row
 from judgewright.runs.imports import AddOptions, read_own_prompts, understand
 
 SYSTEM = (
@@ -27,6 +27,14 @@ def judge_in(tmp_path: Path, name: str, text: str) -> JudgePrompt:
     found = understand(read_own_prompts(path)[0], ANSWERS)
     assert found.prompt is not None, found.questions
     return found.prompt
+
+
+def shown_case(judge: JudgePrompt) -> Case:
+    """The one case that stands before every row."""
+    assert judge.cases is not None
+    assert (judge.cases.by, judge.cases.count) == ("fixed", 1)
+    (case,) = judge.cases.bank.cases
+    return case
 
 
 def chat(shown: str, last: str = LAST) -> str:
@@ -55,16 +63,19 @@ def test_a_demonstration_is_read_by_its_labels(
     tmp_path: Path, shown: str, row: tuple[str, str, str]
 ) -> None:
     """An empty value is one; blanks, empty lines and capitals do not hide a label."""
-    example = judge_in(tmp_path, "chat.json", chat(shown)).examples[0]
-    assert tuple(example.inputs[name] for name in ("reader", "note", "answer")) == row
+    judge = judge_in(tmp_path, "chat.json", chat(shown))
+    case = shown_case(judge)
+    assert tuple(case.inputs[name] for name in ("reader", "note", "answer")) == row
+    asked = Row(id="", inputs=dict.fromkeys(judge.inputs, "x"))
+    assert "People's grade: BAD" in judge.messages(asked)[-1].content
 
 
 def test_a_field_on_the_line_after_its_label_may_be_empty(tmp_path: Path) -> None:
     """Likewise with labels that stand alone on their line."""
     last = "Reader:\n{reader}\n\nShelf note:\n{note}\n\nAnswer:\n{answer}"
     shown = "Reader:\nWhere?\n\nShelf note:\n\nAnswer:\nUp."
-    example = judge_in(tmp_path, "chat.json", chat(shown, last)).examples[0]
-    assert dict(example.inputs) == {"reader": "Where?", "note": "", "answer": "Up."}
+    case = shown_case(judge_in(tmp_path, "chat.json", chat(shown, last)))
+    assert dict(case.inputs) == {"reader": "Where?", "note": "", "answer": "Up."}
 
 
 @pytest.mark.parametrize(
