@@ -3,9 +3,9 @@ every later code.
 
 `golden/workspace-2026-11.tar.xz` holds made-up rows, the workspace of a small `demo`, and one with
 a `bench`, an `optimize` that was accepted and one that was killed in its third step, all with the
-simulated model. It is never made anew. `golden/workspace-2026-11-examples.tar.xz` holds one of the last
-code whose judges had `examples:` (commit 4dc0581e), with a benchmark, a kept rule, a label, and an
-accepted version of such a judge.
+simulated model. It is never made anew. `golden/workspace-2026-11-examples.tar.xz` holds a workspace
+of the last code whose judges had `examples:` (commit 4dc0581e), with a benchmark, a kept rule, a
+label, and an accepted version of such a judge.
 """
 
 import asyncio

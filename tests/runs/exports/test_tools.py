@@ -82,8 +82,8 @@ def test_every_shipped_judge_is_written(target: str, name: str, context) -> None
         raise
     adapters = files("judgewright.runs.exports") / "adapters"
     code = {path.read_text(encoding="utf-8") for path in adapters.iterdir() if path.is_file()}
-    for name in ("reply_reading.py", "plain_cases.py"):
-        code.add((files("judgewright.judges") / name).read_text(encoding="utf-8"))
+    for own in ("reply_reading.py", "plain_cases.py"):
+        code.add((files("judgewright.judges") / own).read_text(encoding="utf-8"))
     assert all(text in code for file, text in written.items() if file.endswith((".py", ".mjs")))
     judge = json.loads(written["judge.json"])
     assert (judge["name"], judge["version"]) == (name, prompt.version)
