@@ -273,11 +273,11 @@ class JudgePrompt:
             PromptError: The row lacks a field the template names.
         """
         self.require_inputs(row)
-        if self.cases is None:
-            return (*self._shared_messages, Message("user", self._user_text(row.inputs)))
-        shown = self.shown_cases.text(row)
-        text = self._user_text(self.shown_cases.choice.without_tag(row.inputs))
-        return (*self._shared_messages, Message("user", shown + text))
+        shown, inputs = "", row.inputs
+        if self.cases is not None:
+            shown = self.shown_cases.text(row)
+            inputs = self.shown_cases.choice.without_tag(inputs)
+        return (self._system_message, Message("user", shown + self._user_text(inputs)))
 
     def require_inputs(self, row: Row) -> None:
         """Return if a row has every field that the template names.
@@ -307,8 +307,8 @@ class JudgePrompt:
         )
 
     @cached_property
-    def _shared_messages(self) -> tuple[Message, ...]:
-        return (Message("system", self.system_text()),)
+    def _system_message(self) -> Message:
+        return Message("system", self.system_text())
 
     def system_text(self) -> str:
         """The system message: role, criteria, scale and the notice that fenced text is data."""

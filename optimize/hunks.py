@@ -149,7 +149,8 @@ def split_hunks(before: JudgePrompt, after: JudgePrompt) -> PromptDiff:
     for part, steps in aligned.items():
         for i in changes(steps):
             number, step = len(hunks) + 1, steps[i]
-            hunks.append(Hunk(number=number, part=part, old=_shown(step.old), new=_shown(step.new)))
+            old, new = ((side.text,) if side else () for side in (step.old, step.new))
+            hunks.append(Hunk(number=number, part=part, old=old, new=new))
             steps[i] = replace(step, hunk=number)
     steps_of: dict[Part, tuple[Alignment, ...]] = {
         part: tuple(steps) for part, steps in aligned.items()
@@ -213,10 +214,6 @@ def _text(diff: PromptDiff, part: Part, taken: Collection[int]) -> str:
     return new[: len(new) - len(new.lstrip())] + body + new[len(new.rstrip()) :]
 
 
-def _shown(item: Sentence | None) -> tuple[str, ...]:
-    return () if item is None else (item.text,)
-
-
 def align_texts(old: str, new: str) -> list[Alignment]:
     """Lay two texts side by side, sentence by sentence; where only the spacing differs, one empty
     step says so.
@@ -239,12 +236,11 @@ def align_anchors(old: OutputScale, new: OutputScale) -> list[Alignment]:
 
 def changes(steps: Sequence[Alignment]) -> list[int]:
     """Return the positions at which the sides differ, white space apart."""
-    positions: list[int] = []
-    for i, step in enumerate(steps):
-        old, new = step.old, step.new
-        if old is None or new is None or old.text != new.text:
-            positions.append(i)
-    return positions
+    return [
+        i
+        for i, step in enumerate(steps)
+        if step.old is None or step.new is None or step.old.text != step.new.text
+    ]
 
 
 def cut_sentences(text: str) -> list[Sentence]:

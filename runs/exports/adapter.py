@@ -12,7 +12,7 @@ from importlib.resources import files
 from keyword import iskeyword
 from typing import Any, Literal
 
-from ...judges import JudgePrompt, OutputScale, Row
+from ...judges import JudgePrompt, OutputScale
 from ...judges.asked_question import AskedQuestion
 from ...judges.models.decision_wire import wire_body
 from ...judges.models.question import INTERFACES, DecisionApi
@@ -156,7 +156,6 @@ def _check_signature(prompt: JudgePrompt) -> None:
 def judge_body(context: ExportContext) -> dict[str, Any]:  # Any: JSON
     """Return what an adapter reads of a judge."""
     prompt, reply = context.prompt, context.prompt.reply.strip()
-    *before, _ = prompt.messages(Row(id="", inputs=dict.fromkeys(prompt.inputs, "")))
     threshold = context.raw_threshold
     return {
         "schema_version": 1,
@@ -164,7 +163,7 @@ def judge_body(context: ExportContext) -> dict[str, Any]:  # Any: JSON
         "version": prompt.version,
         "origin": context.origin,
         "inputs": list(prompt.inputs),
-        "before": [{"role": one.role, "content": one.content} for one in before],
+        "system": prompt.system_text(),
         "template": prompt.template,
         "reply": f"\n\n{reply}" if reply else "",
         "fields": dict(prompt.reply_schema),

@@ -16,7 +16,7 @@ def read_demonstrations(
 ) -> list[tuple[dict[str, str], str]]:
     """Read the row of each demonstration off its text; return its inputs and the reply to it.
 
-    Labels are found letter by letter, else whatever blanks and capitals they are written with.
+    Labels are found whatever blanks and capitals they are written with.
 
     Args:
         demonstrations: Each the message that shows a row, and the reply to it.
@@ -26,17 +26,11 @@ def read_demonstrations(
     Raises:
         InputError: One does not have the form of the last message.
     """
-    parts = _stripped(last.parts)
-    patterns = [
-        re.compile(_pattern(parts, names, loose=False)),
-        re.compile(_pattern(parts, names, loose=True), re.IGNORECASE),
-    ]
+    pattern = re.compile(_pattern(last.parts, names), re.IGNORECASE)
     replies: list[tuple[dict[str, str], str]] = []
     for number, (user, reply) in enumerate(demonstrations, start=1):
-        text = "" if _has_fields(user, reply) else user.text({}).strip()
-        match = next(
-            (fitting for pattern in patterns if text and (fitting := pattern.fullmatch(text))), None
-        )
+        open_fields = any(isinstance(part, Field) for part in (*user.parts, *reply.parts))
+        match = None if open_fields else pattern.fullmatch(user.text({}))
         if match is None:
             raise InputError(
                 f"demonstration {number} does not have the form of the last message, so its row"
@@ -48,21 +42,11 @@ def read_demonstrations(
     return replies
 
 
-def _stripped(parts: Sequence[TemplatePart]) -> list[TemplatePart]:
-    """Return parts without blanks at either end."""
-    stripped = list(parts)
-    if stripped and isinstance(stripped[0], str):
-        stripped[0] = stripped[0].lstrip()
-    if stripped and isinstance(stripped[-1], str):
-        stripped[-1] = stripped[-1].rstrip()
-    return stripped
-
-
-def _pattern(parts: Sequence[TemplatePart], names: Mapping[str, str], *, loose: bool) -> str:
-    """Return the pattern of a message; loosely line breaks part labels from values, with any blanks
-    beside them. A value that is shown again is the same.
+def _pattern(parts: Sequence[TemplatePart], names: Mapping[str, str]) -> str:
+    """Return the pattern of a message; line breaks part labels from values, with any blanks beside
+    them. A value that is shown again is the same.
     """
-    pattern = ""
+    pattern = r"\s*"
     shown_before: set[str] = set()
     for part in parts:
         if isinstance(part, Field):
@@ -70,16 +54,9 @@ def _pattern(parts: Sequence[TemplatePart], names: Mapping[str, str], *, loose: 
             pattern += f"(?P={name})" if part.name in shown_before else rf"(?P<{name}>[\s\S]*?)"
             shown_before.add(part.name)
             continue
-        if not loose:
-            pattern += re.escape(part)
-            continue
         for blank, word in re.findall(r"(\s+)|(\S+)", part):
-            if "\n" in blank:
+            if "\n" in blank and shown_before:
                 pattern += r"\s*" if pattern.endswith(r"[ \t]*") else r"[ \t\r]*\n\s*"
             elif word:
                 pattern += re.escape(word) + r"[ \t]*"
-    return pattern
-
-
-def _has_fields(*messages: TemplateMessage) -> bool:
-    return any(isinstance(part, Field) for message in messages for part in message.parts)
+    return pattern + r"\s*"

@@ -115,15 +115,12 @@ class JudgeAdapter(dspy.Adapter):
         same = signature.instructions == JudgeSignature.instructions
         messages = [{"role": "system", "content": JUDGE.system if same else signature.instructions}]
         for demo in demos:
-            reply = self.format_reply(signature, demo)
+            fields = {name: demo.get(name) for name in signature.output_fields}
             messages.append({"role": "user", "content": JUDGE.row_text(demo)})
-            messages.append({"role": "assistant", "content": reply})
+            messages.append(
+                {"role": "assistant", "content": json.dumps(fields, ensure_ascii=False)}
+            )
         return [*messages, {"role": "user", "content": JUDGE.user_text(inputs)}]
-
-    def format_reply(self, signature, demo):
-        """Return the reply of a demonstration that DSPy made."""
-        fields = {name: demo.get(name) for name in signature.output_fields}
-        return json.dumps(fields, ensure_ascii=False)
 
     def parse(self, signature, completion):
         try:

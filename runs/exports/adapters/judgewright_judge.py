@@ -48,7 +48,7 @@ class Judge:
         """Where it was gated and how, in a line."""
         self.inputs: list[str] = judge["inputs"]
         """What a row has to hold."""
-        self.system: str = judge["before"][0]["content"]
+        self.system: str = judge["system"]
         self.fields: dict[str, str] = judge["fields"]
         """The fields of a reply that is JSON: `score`, `confidence` or `text`."""
         self.defaults: dict[str, Any] = judge["request"]
@@ -66,7 +66,6 @@ class Judge:
         """Whether it names a label, of which none is better than another."""
         threshold: float | None = judge["threshold"]
         self.threshold = math.inf if threshold is None else threshold
-        self._before: list[dict[str, str]] = judge["before"]
         self._template: str = judge["template"]
         self._reply: str = judge["reply"]
         self._form: Any = judge["form"]
@@ -129,12 +128,14 @@ class Judge:
         user = "" if self._cases is None else literal(self._cases.first_text())
         for number, piece in enumerate(PLACEHOLDER.split(self._template)):
             user += f"<{piece}>\n{field(piece)}\n</{piece}>" if number % 2 else literal(piece)
-        fixed = [{**message, "content": literal(message["content"])} for message in self._before]
-        return [*fixed, {"role": "user", "content": user + literal(self._reply)}]
+        return self._chat(literal(self.system), user + literal(self._reply))
 
     def messages(self, row: Mapping[str, str]) -> list[dict[str, str]]:
         """Return the chat messages for a row, a mapping with the inputs."""
-        return [*self._before, {"role": "user", "content": self.user_text(row)}]
+        return self._chat(self.system, self.user_text(row))
+
+    def _chat(self, system: str, user: str) -> list[dict[str, str]]:
+        return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
     def settings(self, **parameters: Any) -> dict[str, Any]:
         """Return what a request says besides the model and the messages.
