@@ -56,6 +56,7 @@ def student_prompt(prompt: JudgePrompt, *, graded: bool, confidence: bool) -> Ju
         reply=f"Answer with a JSON object and nothing else: {asked}.",
         reply_schema=fields,
         reply_mark="",
+        cases=prompt.cases if prompt.cases_by_row else None,
         parent=prompt.version,
         note="For a student: its reply is a score.",
     )

@@ -45,9 +45,15 @@ def reader() -> Any:
 
 def exported_judge(context: ExportContext) -> Any:
     """The judge as an export has it."""
-    path = Path(_folder().name) / f"{next(NUMBERS)}.json"
-    path.write_text(TARGETS["python"].write(context).files["judge.json"], encoding="utf-8")
-    return reader().Judge(path)
+    folder = Path(_folder().name) / str(next(NUMBERS))
+    folder.mkdir()
+    for name, text in TARGETS["python"].write(context).files.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="")
+    sys.path.append(str(folder))
+    try:
+        return reader().Judge(folder / "judge.json")
+    finally:
+        sys.path.remove(str(folder))
 
 
 def judge_data(target: str, context: ExportContext) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgewright.judges import load_prompt
+from judgewright.judges.plain_cases import ROW_HEADING
 from judgewright.runs.exports import (
     Field,
     Refused,
@@ -54,17 +55,16 @@ def test_replaced_names_give_back_what_went_in_or_are_refused(parts: list[Templa
 
 
 def test_the_reference_is_the_prompt_but_for_the_fences() -> None:
-    """System text and demonstrations as they are; only fields of the last message are open."""
+    """System text and fixed cases as they are; only fields of the row are open."""
     prompt = load_prompt(
         "format: 1\nname: p\nsystem: s {{source}}\ncriteria: c\ntemplate: 'A {{source}} B"
-        " {{source}}'\nreply: answer {{source}}\nexamples:\n- inputs: {source: e}\n  reply: '3'\n"
+        " {{source}}'\nreply: answer {{source}}\ncases:\n  by: fixed\n  balanced: false\n  rows:\n"
+        "  - {inputs: {source: 'e {{source}}'}, label: 3}\n"
     )
     messages = template_messages(prompt)
     filled = fill(messages, {"source": "row"})
-    assert [m["role"] for m in filled] == ["system", "user", "assistant", "user"]
+    assert [m["role"] for m in filled] == ["system", "user"]
     assert "s {{source}}" in filled[0]["content"]
-    assert filled[1]["content"].startswith("A <source>\ne\n</source> B <source>\ne\n</source>")
-    assert (
-        filled[3]["content"]
-        == "A <source>\nrow\n</source> B <source>\nrow\n</source>\n\nanswer {{source}}"
-    )
+    shown, _, row = filled[1]["content"].partition(f"{ROW_HEADING}\n\n")
+    assert "\ne {{source}}\n" in shown
+    assert row == "A <source>\nrow\n</source> B <source>\nrow\n</source>\n\nanswer {{source}}"
