@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from .asked_question import AskedQuestion
-from .errors import InputError
 from .judge import JudgeSettings, judge
 from .judged_dataset import JudgedDataset
 from .models.client import Client
