@@ -68,7 +68,7 @@ def words_for(mapped: GradeMap, usual: Mapping[str, float] = WORDS) -> dict[str,
     words = dict(usual)
     for cell, grade in mapped.items():
         # NaN, because a cell without an entry is read as it is, which is not what the map says.
-        target = math.nan if grade is None else grade
+        target = math.nan if grade is None else float(grade)
         words[cell.casefold()] = target
         try:
             number = float(cell)
@@ -182,10 +182,10 @@ def describe_scales(
 def _describe(scale: OutputScale, values: set[float], side: str, notes: list[str]) -> None:
     notes.append(f"{side} were read as {scale.describe()}")
     if scale.kind == "probability" and scale.threshold > 1:
-        option = "--threshold and --label-threshold" if side == "labels" else "--threshold"
+        option = "map them with --label-map" if side == "labels" else "give --threshold"
         raise InputError(
             f"{side} are fractions in [0, 1] and can never reach the threshold {scale.threshold:g}",
-            hint=f"give the threshold of each side, with {option}",
+            hint=f"{option}, so that both sides can reach one threshold",
         )
     sides = {scale.positive(value) for value in values}
     if len(sides) == 1:

@@ -114,6 +114,15 @@ def test_labels_may_have_a_threshold_of_their_own(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="scores are fractions") as caught:
         load(tmp_path, pairs((0, 0.1), (3, 0.7)), threshold=2)
     assert "--threshold" in (caught.value.hint or "")
+    with pytest.raises(InputError, match="labels are fractions") as caught:
+        load(tmp_path, pairs((0.1, 0), (0.7, 3)), threshold=2)
+    assert "--label-map" in (caught.value.hint or "")
+
+
+def test_a_map_of_labels_may_hold_integers(tmp_path: Path) -> None:
+    """`{"no": 0}` is what people write in Python."""
+    judged = load(tmp_path, pairs(("no", 0), ("yes", 1)), label_map={"no": 0, "yes": 1})
+    assert judged.positive.tolist() == [False, True]
 
 
 def test_a_grade_the_judge_never_gives_does_not_move_its_threshold(tmp_path: Path) -> None:
