@@ -1,3 +1,3 @@
-from .source import Flat, Opened, ReadOptions, Source, open_source
+from .source import Flat, Opened, ReadOptions, Source, open_source, require_source
 
-__all__ = ["Flat", "Opened", "ReadOptions", "Source", "open_source"]
+__all__ = ["Flat", "Opened", "ReadOptions", "Source", "open_source", "require_source"]

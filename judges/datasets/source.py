@@ -21,11 +21,9 @@ class ReadOptions:
     """What a person may choose; each adapter reads what it knows."""
 
     columns: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Of an annotation tool: our name to its column, or to a question; for `trec_dl` the files of
-    `queries` and `passages`.
-    """
+    """Our name to the tool's column, or to a question."""
     label_map: GradeMap = field(default_factory=dict[str, float | None])
-    """Of an annotation tool: words of an answer, in lower case, and the grade each stands for."""
+    """Words of an answer, in lower case, and the grade each stands for."""
 
 
 Read = Callable[[Path, ReadOptions, list[str]], Iterator[Flat]]
@@ -64,12 +62,20 @@ def open_source(
         DataError: There is nothing at the path. Reading the rows raises it for what is wrong
             inside.
     """
-    source = sources.get(name)
-    if source is None:
-        hint = "any other table is read as it is: --column INPUT=COLUMN --label COLUMN"
-        raise InputError(f"there is no source {name!r}; known: {', '.join(sources)}", hint=hint)
+    require_source(name, sources)
     if not path.exists():
         raise DataError(f"{path}: there is no such file or folder")
     # Filled while the rows are read: what was left out is known at the end only.
     notes: list[str] = []
-    return Opened(source.read(path, options or ReadOptions(), notes), notes)
+    return Opened(sources[name].read(path, options or ReadOptions(), notes), notes)
+
+
+def require_source(name: str, sources: Mapping[str, Source]) -> None:
+    """Refuse a source that nobody brings.
+
+    Raises:
+        InputError: There is none of this name.
+    """
+    if name not in sources:
+        hint = "any other table is read as it is: --column INPUT=COLUMN --label COLUMN"
+        raise InputError(f"there is no source {name!r}; known: {', '.join(sources)}", hint=hint)

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from ...judges import InputError, Shares, parse_label_scale
-from ...judges.datasets import ReadOptions, open_source
+from ...judges.datasets import ReadOptions, open_source, require_source
 from ...judges.files import mapped_words, parse_grade_map, words_of
 from ...optimize.options import SHARES, described, option
 from ..actions.check_data import CheckOptions, check_file
@@ -155,6 +155,8 @@ def import_(source: str | None, path: str | None, options: ImportOptions, as_jso
     if source is None:
         _list_sources(as_json=as_json)
         return
+    sources = data_sources()
+    require_source(source, sources)
     if path is None or options.out is None:
         raise InputError(
             f"{source} is read from where, and written where?",
@@ -166,7 +168,7 @@ def import_(source: str | None, path: str | None, options: ImportOptions, as_jso
             parse_grade_map(options.label_map, option="--label-map") if options.label_map else {}
         ),
     )
-    opened = open_source(source, Path(path), reading, sources=data_sources())
+    opened = open_source(source, Path(path), reading, sources=sources)
     done = import_rows(
         opened.rows,
         options.out,
