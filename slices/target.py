@@ -62,11 +62,6 @@ class Target(Protocol):
         """The metric."""
         ...
 
-    @property
-    def lower_is_worse(self) -> bool:
-        """Whether a poor slice has a low value of the metric."""
-        ...
-
     def losses(self, outcomes: Outcomes) -> tuple[BoolArray, Losses]:
         """Return which rows the metric is about and what each row costs; shape (n,) each.
 
@@ -97,7 +92,6 @@ class Share:
     """Precision, recall, specificity, F1, accuracy, off-by-1."""
 
     name: str
-    lower_is_worse: bool = True
 
     def losses(self, outcomes: Outcomes) -> tuple[BoolArray, BoolArray]:
         """See `Target.losses`; a loss is True for a bad row."""
@@ -149,7 +143,6 @@ class ByInfluence:
     """
 
     name: str
-    lower_is_worse: bool = True
 
     def losses(self, outcomes: Outcomes) -> tuple[BoolArray, FloatArray]:
         """See `Target.losses`; a loss is minus the row's influence on the metric."""
@@ -206,7 +199,6 @@ class OfProbability:
     """Brier score and ECE: both are searched through the squared error of the probability."""
 
     name: str
-    lower_is_worse: bool = False
 
     def losses(self, outcomes: Outcomes) -> tuple[BoolArray, FloatArray]:
         """See `Target.losses`; a loss is the squared error of the probability."""
