@@ -72,7 +72,10 @@ RETIRED = {
     "runs merge": "go on in one workspace; what is in the other stays readable there",
     "workspace": "workspaces are not merged; to keep what is old, copy the folder",
     "judges import": "type `judges add FILE`",
-    "judges add --from": "print what the tool sends into a text file, and `judges add FILE`",
+    **{
+        f"judges add {name}": "print what the tool sends into a text file, and `judges add FILE`"
+        for name in ("--from", "--with")
+    },
     "judges new": "type `judges add --description TEXT --examples FILE --as NAME`",
     "judges diff": "type `judges show BEFORE AFTER`",
     "judges log": "type `judges list NAME`",
@@ -94,7 +97,7 @@ RETIRED = {
     "--parts": "type `--editable`",
     "--exchange": "type `--via files=DIR`",
     "--skip-incomplete": "leave such rows out of the file; Python's `load_dataset` still takes it",
-    "--queries": "type `--map queries=FILE --map passages=FILE`",
+    "--queries": "`pandas.merge` joins the three tables by their ids",
     "--verbose": "`--json` has each figure's definition",
     "--tree": "type `--where 'SLICE and CONDITION'`; a poorer part is listed under its slice",
     "--candidates": "a step asks for one proposal; raise --steps instead",
@@ -117,10 +120,45 @@ RETIRED = {
     "loss check --label-scale": "leave it out; a loss is tried on the judge's grades",
     **{
         f"models test {name}": "type `bench JUDGE ROWS --limit 20 --model NAME`"
-        for name in ("--rows", "--judge", "--limit", "--max-tokens")
+        for name in ("--rows", "--judge", "--limit", "--max-tokens", "--column", "--label")
     },
-    "judges use --label": "name the version, as in NAME@VERSION",
-    "slices --audit": "`--rows SLICE --errors` shows its errors; `score --audit` lists all",
+    **{
+        f"judges use {name}": "name the version, as in NAME@VERSION"
+        for name in ("--label", "--remove")
+    },
+    **{
+        f"slices {name}": "`--rows SLICE --errors` shows its errors; `score --audit` lists all"
+        for name in ("--audit", "--marks")
+    },
+    **{
+        f"gate {name}": "`label QUEUE --out FILE` writes the labels; then `gate A B LABELLED`"
+        for name in ("--holdout", "--ask", "--second", "--abandon")
+    },
+    **{
+        f"rag annotate {name}": "join labels to the annotations by query_id and document_id"
+        for name in ("--labels", "--label", "--label-map", "--label-scale", "--outside")
+    },
+    **{
+        f"rag annotate {name}": "call the columns query_id, document_id or id"
+        for name in ("--query-id", "--document-id")
+    },
+    "rag annotate --matrix": "type `rag search pairs --matrix FILE`",
+    "rag annotate --retriever": "type `--embedder MODEL`; without it BM25 retrieves",
+    **{
+        f"rag define {name}": "call the columns query, passage and label"
+        for name in ("--query", "--passage", "--label")
+    },
+    "rag route ask --by": "type `score VERDICTS --by COLUMN`, or `slices VERDICTS`",
+    "rag search pairs --form": "the first two columns of the triplets are the pairs",
+    "rag search pairs --margin": "`--below` keeps doubtful negatives out",
+    "rag search tune --run": "join the scores of the run as a column, and `--feature COLUMN`",
+    "rag search tune --judge-label": "type `--verdicts FILE`",
+    "rag search tune --fusion": "leave it out; both ways are tried",
+    "students data --reasons": "add `rationale` of the verdicts to the chats",
+    **{
+        f"students judge {name}": "its verdicts have a `confidence`; take the rows below one"
+        for name in ("--sure", "--unsure")
+    },
     "demo --open": "type `judgewright review --workspace demo --open`",
     "runs show --format jsonl": "type `runs show RUN --json`, or `runs show RUN --flips --json`",
 }
