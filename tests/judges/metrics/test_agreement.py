@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from judgewright.judges import InputError
 from judgewright.judges.metrics import (
     CALIBRATION_METRICS,
-    DIRAS_METRICS,
     LOWER_IS_BETTER,
     METRICS,
     NO_ROWS,
@@ -166,7 +165,7 @@ def test_every_metric_has_one_line_that_says_which_way_is_good() -> None:
     """The families that are computed elsewhere are covered too, and the direction stands in the
     line.
     """
-    assert {*CALIBRATION_METRICS, *DIRAS_METRICS} <= METRICS.keys()
+    assert METRICS.keys() >= set(CALIBRATION_METRICS)
     for name, metric in METRICS.items():
         assert "\n" not in metric.description
         assert metric.description.endswith(
