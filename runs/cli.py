@@ -39,7 +39,10 @@ COMMANDS = {
         "models:models",
         "List, add and test the models that --model can name; serve the simulated one.",
     ),
-    "data": ("data:data", "Look at a data file, split it, or make one from a published release."),
+    "data": (
+        "data:data",
+        "Look at a data file, split it, or make one of an annotation tool's export.",
+    ),
     "label": ("label:label", "Label rows in the terminal, one key each; write the labels."),
     "score": ("score:score", "Measure verdicts from any judge, read from a file."),
     "calibrate": (
