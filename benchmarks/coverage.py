@@ -206,9 +206,7 @@ class Counters:
         self.width += high - low
 
 
-def estimates_of(
-    table: Table, *, ranked: bool, seed: int = 0, draws: int = 2000
-) -> dict[str, Estimate]:
+def estimates_of(table: Table, *, ranked: bool) -> dict[str, Estimate]:
     """Measure a table as `measure` does, without the objects that a row is elsewhere."""
     if ranked:
         return ranking_metrics(
@@ -231,9 +229,7 @@ def estimates_of(
     else:
         cells = Cells(code=2 * label + verdict, size=4, groups=groups)
         estimates = _of_tables({**BINARY_METRICS, **NOMINAL}, cells, 2)
-        of_probability = calibration_intervals(
-            label, table.probability, groups, resamples=draws, seed=seed
-        )
+        of_probability = calibration_intervals(label, table.probability, groups)
         estimates |= {
             name: _estimate(value, interval, n)
             for name, (value, interval) in of_probability.items()
@@ -267,7 +263,7 @@ def truth_of(design: Design, rng: np.random.Generator) -> dict[str, float]:
     """Return every metric on many more rows of the same kind."""
     times = TRUTH_ROWS // sum(design.sizes)
     group = np.repeat(np.arange(times * len(design.sizes)), design.sizes * times)
-    estimates = estimates_of(draw(design, group, rng), draws=2, ranked=design.draw == "queries")
+    estimates = estimates_of(draw(design, group, rng), ranked=design.draw == "queries")
     return {
         name: estimate.value for name, estimate in estimates.items() if estimate.value is not None
     }
@@ -279,10 +275,8 @@ def coverage_of(name: str, draws: int) -> dict[str, Counters]:
     truth = truth_of(design, rng)
     group = np.repeat(np.arange(len(design.sizes)), design.sizes)
     tallies = {metric: Counters() for metric in truth}
-    for seed in range(draws):
-        estimates = estimates_of(
-            draw(design, group, rng), seed=seed, ranked=design.draw == "queries"
-        )
+    for _ in range(draws):
+        estimates = estimates_of(draw(design, group, rng), ranked=design.draw == "queries")
         for metric, tally in tallies.items():
             estimate = estimates.get(metric)
             if estimate is not None and estimate.low is not None and estimate.high is not None:

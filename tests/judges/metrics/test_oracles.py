@@ -47,7 +47,7 @@ def _agreement(name: str) -> Callable[[Inputs], float | None]:
 
 def _calibration(name: str) -> Callable[[Inputs], float | None]:
     return lambda inputs: calibration_intervals(
-        np.array(inputs["gold"], np.bool_), np.array(inputs["score"], np.float64), None, resamples=2
+        np.array(inputs["gold"], np.bool_), np.array(inputs["score"], np.float64), None
     )[name][0]
 
 
