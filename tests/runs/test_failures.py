@@ -27,7 +27,7 @@ from judgewright.runs.store import Workspace
 
 from .run_command import run_code as run
 
-OUTPUTS = {"--out", "--html", "--plot", "--matrix", "--save", "--marks", "--dir"}
+OUTPUTS = {"--out", "--html", "--plot", "--matrix", "--save", "--dir"}
 """Options of this name are paths that a command writes to, wherever they stand."""
 
 

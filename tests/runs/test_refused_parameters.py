@@ -106,6 +106,6 @@ def test_models_test_climbs_the_same_ladder(
     """It says what is sent in place of a schema."""
     _, model = served
     main(["models", "test", model, "--workspace", str(tmp_path / "w")])
-    said = capsys.readouterr()
-    assert "JSON schema: refused, json_object is sent" in said.err
-    assert "JSON schema" in said.out
+    assert "refused by the endpoint: response_format json_schema (json_object is sent)" in (
+        capsys.readouterr().out
+    )

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from judgewright.judges.models import Client, Completion, Endpoint, Message, Request
-from judgewright.runs.cli import main
 
 MISSING = [
     name for name in ("gguf", "tokenizers", "xllamacpp") if importlib.util.find_spec(name) is None
@@ -190,43 +189,3 @@ def test_log_probabilities_come_back(base_url: str) -> None:
         assert sum(math.exp(logprob) for logprob in alternatives) <= 1.0 + 1e-6
         # At temperature 0 the token taken is the likeliest.
         assert token.logprob == pytest.approx(alternatives[0], abs=1e-6)
-
-
-def test_models_test_says_what_the_server_honours(
-    base_url: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Schema, seed, temperature, log-probabilities and the limit, all seen from outside."""
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    for variable in (
-        "OPENAI_API_KEY",
-        "OPENAI_BASE_URL",
-        "JUDGEWRIGHT_API_KEY",
-        "JUDGEWRIGHT_MODELS",
-    ):
-        monkeypatch.delenv(variable, raising=False)
-    (tmp_path / "short.yaml").write_text(
-        "format: 1\nname: short\nsystem: Grade.\ncriteria: Is it so?\ntemplate: '{{text}}'\n"
-        "scale: {kind: graded, low: 0, high: 3, threshold: 2}\n"
-        "reply: 'Answer with a JSON object that has these fields: {{fields}}'\n"
-    )
-    (tmp_path / "rows.jsonl").write_text(
-        '{"text": "a b", "label": 1}\n{"text": "c d", "label": 0}\n'
-    )
-    command = ["models", "test", f"tiny@{base_url}", "--rows", str(tmp_path / "rows.jsonl")]
-    main(
-        [*command, "--judge", str(tmp_path / "short.yaml"), "--workspace", str(tmp_path), "--json"]
-    )
-    body = json.loads(capsys.readouterr().out)
-    assert {check["setting"]: check["outcome"] for check in body["checks"]} == {
-        "JSON schema": "honoured",
-        "temperature": "honoured",
-        "seed": "honoured",
-        "log-probabilities": "honoured",
-        "max_tokens": "honoured",
-        "reasoning tokens": "cannot tell",
-        "usage": "honoured",
-    }
-    assert body["rows"] == 2

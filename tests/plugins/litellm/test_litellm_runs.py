@@ -195,11 +195,11 @@ def shown(folder: Path, run_id: str, capsys: pytest.CaptureFixture[str]) -> list
     return json.loads(capsys.readouterr().out)["events"]
 
 
-@pytest.mark.parametrize(("dialect", "seed"), [("anthropic", "refused"), ("gemini", "cannot tell")])
-def test_models_test_says_what_a_provider_honours(
-    folder: Path, capsys: pytest.CaptureFixture[str], dialect: Dialect, seed: str
+@pytest.mark.parametrize("dialect", ["anthropic", "gemini"])
+def test_models_test_reads_a_verdict_of_a_provider(
+    folder: Path, capsys: pytest.CaptureFixture[str], dialect: Dialect
 ) -> None:
-    """What LiteLLM cannot translate is refused and named; verdicts are read."""
+    """One question goes to the provider in its own format, and its answer is read."""
     with providing(dialect, KEY_A) as foreign:
         bind(
             folder,
@@ -207,19 +207,8 @@ def test_models_test_says_what_a_provider_honours(
         )
         assert run(folder, "models", "test", "foreign") == 0
     body = json.loads(capsys.readouterr().out)
-    outcomes = {check["setting"]: check["outcome"] for check in body["checks"]}
-    # The served model draws nothing and keeps to the schemas of verdicts alone.
-    assert outcomes == {
-        "JSON schema": "ignored",
-        "temperature": "ignored",
-        "seed": seed,
-        "log-probabilities": "refused",
-        "max_tokens": "honoured",
-        "reasoning tokens": "cannot tell",
-        "usage": "honoured",
-    }
-    assert body["readable"] == body["rows"] == 6
-    assert len(foreign.seen) == body["calls"]
+    assert body["verdict"]
+    assert foreign.seen
 
 
 def test_a_provider_in_its_own_format_has_no_interface_of_a_decision_model(folder: Path) -> None:
