@@ -29,8 +29,9 @@ import json
 import random
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from statistics import NormalDist
 from typing import Literal
 
@@ -574,6 +575,10 @@ def normal(*parts: str) -> float:
     return NormalDist().inv_cdf(uniform(*parts))
 
 
+DEMONSTRATION = 0.25
+"""How much of a rule's effect one demonstration of an attribute has; two and more have no more than
+twice that.
+"""
 WORDING = 0.25
 """Standard deviation of what another wording of the criteria does to the judge's feeling about a
 text.
@@ -591,6 +596,8 @@ class Instructions:
     wording: str
     rules: tuple[Rule, ...]
     heeded: float
+    shown: dict[str, float] = field(default_factory=dict)
+    """What demonstrations do for each attribute: above 0 more lenient."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -641,7 +648,7 @@ class TeachableJudge:
         )
 
     def read(self, before: Sequence[Message]) -> Instructions:
-        """Read the system message."""
+        """Read the system message and the demonstrations."""
         key = tuple(message.content for message in before)
         if key not in self._instructions:
             system = before[0].content if before else ""
@@ -659,8 +666,27 @@ class TeachableJudge:
                 wording=" ".join(key),
                 rules=tuple(sorted(rules)),
                 heeded=max(LEAST_HEEDED, HEEDED - CROWDING * crowd),
+                shown=self._demonstrations(before),
             )
         return self._instructions[key]
+
+    def _demonstrations(self, before: Sequence[Message]) -> dict[str, float]:
+        shown: dict[str, float] = {}
+        for question, answer in pairwise(before):
+            grade = re.search(r'"score": ?(\d)', answer.content)
+            if answer.role != "assistant" or grade is None:
+                continue
+            text = dict(_FENCED.findall(question.content)).get(self.task.focus, "")
+            step = (
+                DEMONSTRATION
+                if self.task.prompt.scale.positive(float(grade[1]))
+                else -DEMONSTRATION
+            )
+            for name in attributes_of(text):
+                shown[name] = min(
+                    2 * DEMONSTRATION, max(-2 * DEMONSTRATION, shown.get(name, 0.0) + step)
+                )
+        return shown
 
     def decide(self, instructions: Instructions, text: str) -> Opinion:
         """Grade one text."""
@@ -685,6 +711,8 @@ class TeachableJudge:
                 sign = -1.0 if rule.wish == "strict" else 1.0
                 size = self.truth.effect[rule.attribute] * (1.0 + 0.25 * normal("size", text, mark))
                 causes[rule.attribute] += sign * size
+        for name in carried:
+            causes[name] += instructions.shown.get(name, 0.0) * self.truth.effect[name]
         feeling += sum(causes.values())
         if graded:
             score = sum(feeling > cut for cut in (-1.95, 0.0, 1.95))

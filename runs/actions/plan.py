@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from statistics import median
 from typing import Any
 
 from ...judges import Model, Prices
@@ -30,6 +31,7 @@ from ...optimize.settings import require_probability
 from ..config.command_options import Via
 from ..config.environment import Allowance, Environment, open_model, parse_budget
 from ..store.banks import rows_seen
+from ..store.calls import CallStore
 from ..store.run_config import RunConfig, show_cases
 from ..store.workspace import Workspace
 from .add_cases import tokens_added
@@ -141,6 +143,7 @@ def plan_run(workspace: Workspace, config: RunConfig, environment: Environment) 
         notes=(
             *_notes(planned),
             *_case_notes(rates),
+            *_speed_notes(workspace, {config.model: models["judge"], writer: models["optimizer"]}),
         ),
     )
 
@@ -347,6 +350,19 @@ def _weigh_budget(allowance: Allowance, *, tokens: Span, money: Span) -> str:
     if limit < most:
         return f"{budget} may be too small: {takes}, and seldom more than {form.format(most)}"
     return ""
+
+
+def _speed_notes(workspace: Workspace, models: Mapping[str, Model]) -> Iterator[str]:
+    """Say how long the last calls of each model took in this workspace."""
+    if not workspace.exists:
+        return
+    record = CallStore(workspace.database, "")
+    for name, model in models.items():
+        calls = record.recent(endpoint=model.endpoint, model=model.name)
+        seconds = [reply.latency for _, reply in calls if reply.latency > 0]
+        if seconds and not model.simulated:
+            took = f"{median(seconds):.2g} s each (median)"
+            yield f"{name}: its last {len(seconds):,} calls took {took}"
 
 
 def _notes(planned: PlannedRun) -> tuple[str, ...]:
